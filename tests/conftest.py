@@ -51,7 +51,7 @@ _TEXT_FOR_PYTHON = (
     "tfgraphwidget.editor.summary",
     "tfgraphwidget.lint.finding",
 )
-# What takes half a minute or so, with few tests; all others begin behind it, those with the most
+# What takes half a minute or so, with few tests; all others begin after it, those with the most
 # tests first.
 LONG = (
     "tests/untrusted/test_nothing_runs_unasked.py",

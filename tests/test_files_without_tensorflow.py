@@ -192,7 +192,7 @@ assert (
 )
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.view.scene()
-x = module._core.executor.ends[0][0]
+x = module._core.executor.inputs_and_outputs[0][0]
 y = next(node.name for node in module._core.index.nodes if node.op == "Relu")
 for part in (module.extract(x, y), *module.split(module.ops(type="MatMul").ops[0], x, y)):
     index = part._core.index

@@ -235,7 +235,7 @@ def wrong_names(path: Path) -> list[str]:
     own = dotted(path)
     if own.split(".")[0] == INTERNALS:
         return []
-    where, advice = path.relative_to(ROOT), f"put it behind a function of {INTERNALS}"
+    where, advice = path.relative_to(ROOT), f"put it after a function of {INTERNALS}"
     defined, known = defined_names(path), names_of_the_package()
     wrong = [
         f"{where}:{line}: {name} is a private name of TensorFlow; {advice}"
@@ -272,7 +272,7 @@ def wrong_imports(path: Path) -> list[str]:
             wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
         if name.startswith(INTERNAL_MODULES) and top not in (INTERNALS, "tf_types"):
             wrong.append(
-                f"{where}: {name} is internal; put what it is needed for behind a function of "
+                f"{where}: {name} is internal; put what it is needed for after a function of "
                 f"{INTERNALS}"
             )
         target = rest.split(".")[0]

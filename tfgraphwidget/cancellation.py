@@ -246,7 +246,7 @@ def between_calls() -> contextlib.AbstractContextManager[None]:
 def held_back(*, wholly: bool = False) -> Iterator[None]:
     """Delay an interrupt until the block has ended, or until `let_in`.
 
-    `wholly`: behind it in any case, for what must not be taken back itself.
+    `wholly`: after it in any case, for what must not be taken back itself.
     """
     global _waiting  # noqa: PLW0603
     handler = _handler()

@@ -64,7 +64,7 @@ def unwritable(path: Path, error: Exception) -> GraphEditError:
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name
+    """Why something cannot be written, in a few words; TensorFlow's errors say it after the name
     of the file.
     """
     if isinstance(error, OSError) and error.strerror:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.bench
 RUNS = 5
 OPS = 5_000
 LIFTED = (
-    "lift_to_graph leaves initializers and values behind and makes no variables of the ops: its "
+    "lift_to_graph leaves initializers and values after and makes no variables of the ops: its "
     "copy cannot be initialized; it takes inputs and outputs of a live graph, not files"
 )
 

@@ -289,7 +289,27 @@ def test_an_unknown_word_is_exit_code_2() -> None:
         assert ended.value.code == 2
 
 
-# show
+# demo and show
+
+
+@pytest.mark.parametrize("command", ["demo", "show"])
+def test_a_home_folder_that_cannot_be_written_is_one_sentence_with_the_fix(
+    command: str,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").touch()
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))  # not even for root
+    assert main([command, *([str(model)] if command == "show" else [])]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    assert str(tmp_path / "file" / "home") in line
+    assert "cannot be written: Not a directory; set the environment variable HOME to a fo" in line
 
 
 def test_the_address_of_a_file_is_quoted_whole() -> None:

@@ -61,7 +61,7 @@ def answer(cell: Any) -> str:
 
 
 def with_answers(cells: list[Any]) -> list[Any]:
-    """The cells as a reader runs them: behind a text that asks for something, its answer.
+    """The cells as a reader runs them: after a text that asks for something, its answer.
 
     Args:
         cells: The cells of a notebook.

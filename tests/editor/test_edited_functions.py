@@ -201,7 +201,7 @@ def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
         assert session.run("y:0", {"x:0": [-2.0, 3.0]}).tolist() == [-4, 6]
 
 
-# Functions behind the ops of a function
+# Functions after the ops of a function
 
 
 class Deep(tf.Module):

@@ -259,12 +259,12 @@ def test_a_module_reads_another_tensor_in_place_of_one() -> None:
         return tf.nn.relu(a) * 10.0 + b
 
     editor = tgw.edit(f)
-    a, b = editor._core.executor.ends[0]
+    a, b = editor._core.executor.inputs_and_outputs[0]
     relu = editor.find("type:Relu").ops[0]
     copy = editor.clone(into="both", replace={b: f"{relu}:0"})
     assert copy(tf.constant(2.0), tf.constant(0.0)).numpy() == 22.0
     part = editor.clone(
-        [b], [editor._core.executor.ends[1].popitem()[1]], into="part", replace={a: b}
+        [b], [editor._core.executor.inputs_and_outputs[1].popitem()[1]], into="part", replace={a: b}
     )
     assert part(tf.constant(3.0)).numpy() == 33.0
     with pytest.raises(NotClonable, match="is computed from"):
@@ -503,7 +503,7 @@ def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
         return {"relu": tf.nn.relu(x)}
 
     editor = tgw.edit(f)
-    (result,) = editor._core.executor.ends[1].values()
+    (result,) = editor._core.executor.inputs_and_outputs[1].values()
     editor.insert(result, tf.negative)
     editor.call(result, tf.exp, into="head")
     given = tf.constant([1.0])

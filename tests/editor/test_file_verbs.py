@@ -186,7 +186,7 @@ def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
         assert asks & works - ASKS[kind] == set()
 
 
-# What TensorFlow refuses, and we cannot: shapes behind op types that we do not infer, which are
+# What TensorFlow refuses, and we cannot: shapes after op types that we do not infer, which are
 # unknown then, and the initial values of variables that come without any.
 ACCEPTED = {"frozen `.pb`": {"bypass MatMul"}, "SavedModel": {"add"}}
 # What TensorFlow is imported for where it is installed: values of clones, the check of what is

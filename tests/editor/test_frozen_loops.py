@@ -69,7 +69,7 @@ def tanh_of(editor: tgw.GraphEditor) -> str:
 
 def test_it_runs_and_runs_edited(editor: tgw.GraphEditor) -> None:
     close(editor.to_module()(tf.constant(X)), expected(X))
-    (output,) = editor._core.executor.ends[1].values()
+    (output,) = editor._core.executor.inputs_and_outputs[1].values()
     close(editor.probe(output, {"x": X})[output].value, expected(X))
     assert editor.measure(output, {"x": X})
     editor.bypass(tanh_of(editor))
@@ -116,7 +116,7 @@ def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(
 
 
 def test_a_part_that_begins_in_a_loop_is_refused_in_a_sentence(editor: tgw.GraphEditor) -> None:
-    (output,) = editor._core.executor.ends[1].values()
+    (output,) = editor._core.executor.inputs_and_outputs[1].values()
     with pytest.raises(
         NotClonable, match=r"is inside v1 (loop|conditional) .*; choose boundaries wholly before"
     ):

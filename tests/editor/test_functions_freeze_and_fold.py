@@ -200,7 +200,7 @@ def shaken(model: Any) -> Any:
 
 
 def convolutions() -> Any:
-    """Convolutions, depthwise and separable ones, and matrix products, normalized before and behind
+    """Convolutions, depthwise and separable ones, and matrix products, normalized before and after
     activations.
     """
     layers = keras.layers

@@ -61,7 +61,7 @@ class Interrupted:
         return taken
 
     def release(self) -> None:
-        self.count("release")  # before it is given back: behind it there is no harm
+        self.count("release")  # before it is given back: after it there is no harm
         self.condition.release()
 
     def count(self, step: str) -> None:

@@ -259,7 +259,7 @@ def test_a_keras_model_is_joined_to_another_and_trained_with_it(
     keras.utils.set_random_seed(1)
     first = keras.Sequential([keras.Input([2]), keras.layers.Dense(4, activation="tanh")])
     editor = tgw.edit(first)
-    (result,) = editor._core.executor.ends[1].values()
+    (result,) = editor._core.executor.inputs_and_outputs[1].values()
     joined = editor.add(model, connect={"features": result})
     given = np.ones([3, 2], np.float32)
     module = editor.to_module()
@@ -295,13 +295,13 @@ def test_a_model_with_a_table_is_joined_to_a_function(tmp_path: Path) -> None:
             tf.function(tf.strings.lower, autograph=False),
             signature=[tf.TensorSpec([None, 1], tf.string)],
         )
-        ((argument, *_), ends) = editor._core.executor.ends
+        ((argument, *_), ends) = editor._core.executor.inputs_and_outputs
         other = tgw.edit(source)
         other.view.leave(0)
         key = (
             next(iter(other.signatures.values())).inputs[0][0]
             if tuple(other.signatures.values())
-            else other._core.executor.ends[0][0]
+            else other._core.executor.inputs_and_outputs[0][0]
         )
         editor.add(source, into="ids", connect={key: next(iter(ends.values()))})
         assert argument
@@ -318,7 +318,9 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
         session.run(v1.global_variables_initializer())
         editor = tgw.edit(model)
         names = editor._core.index.names
-        (features,) = (name for name in editor._core.executor.ends[0] if "features" in name)
+        (features,) = (
+            name for name in editor._core.executor.inputs_and_outputs[0] if "features" in name
+        )
         for source, connect, error, words in (
             (
                 model,

@@ -33,7 +33,7 @@ def v1_control_flow() -> Iterator[None]:
 
 
 def loop_graph() -> tf.Graph:
-    """A while loop with a variable and a constant from outside, and a conditional behind it."""
+    """A while loop with a variable and a constant from outside, and a conditional after it."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [3], name="x")
         w = v1.get_variable("w", [3], initializer=v1.constant_initializer(1.5))
@@ -175,7 +175,7 @@ REFUSED = "remove_identities"
 @pytest.mark.parametrize("edit", LIVE_EDITS)
 @pytest.mark.sample(9)
 def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) -> None:
-    """Those of a loop wait for ops behind them: redo hides them with what they are built on."""
+    """Those of a loop wait for ops after them: redo hides them with what they are built on."""
     session = v1.Session(graph=loop_graph())
     with session, session.graph.as_default():
         session.run(v1.global_variables_initializer())

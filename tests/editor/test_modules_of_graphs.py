@@ -162,7 +162,7 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     function = tgw.edit(
         tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None], tf.string)]
     )
-    (lower,) = function._core.executor.ends[1].values()
+    (lower,) = function._core.executor.inputs_and_outputs[1].values()
     function.add(editor, into="numbers", connect={"x": lower})
     assert (
         tf.nest.flatten(function.to_module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist()

@@ -106,7 +106,7 @@ def closed() -> GraphEditor:
 
 
 def amid_scopes() -> GraphEditor:
-    """A graph that is the default one, in a name scope, on a device, behind a control
+    """A graph that is the default one, in a name scope, on a device, after a control
     dependency.
     """
     graph = in_graph()

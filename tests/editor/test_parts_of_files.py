@@ -84,7 +84,7 @@ def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argume
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))
     relu = next(node.name for node in editor._core.index.nodes if node.op == "Relu")
-    arguments, results = editor._core.executor.ends
+    arguments, results = editor._core.executor.inputs_and_outputs
     assert editor._core.view.body.constants, "the call passes a constant"
     first, second = editor.split(relu, outputs=list(results.values()))
     assert editor._core.source.graph is None
@@ -103,7 +103,7 @@ def test_a_part_that_hangs_on_another_argument_is_refused_as_in_any_function(
     tmp_path: Path,
 ) -> None:
     editor = tgw.edit(saved(Scaled(), tmp_path / "saved"))
-    arguments, results = editor._core.executor.ends
+    arguments, results = editor._core.executor.inputs_and_outputs
     with pytest.raises(tgw.GraphEditError):
         editor.extract(next(iter(results.values())), arguments[0])
     assert editor._core.source.graph is None
@@ -112,7 +112,7 @@ def test_a_part_that_hangs_on_another_argument_is_refused_as_in_any_function(
 def test_a_part_with_a_table_is_a_function_as_before(tmp_path: Path) -> None:
     module = Scaled(has_table=True)
     editor = tgw.edit(saved(module, tmp_path / "saved"))
-    part = editor.extract(outputs=list(editor._core.executor.ends[1].values()))
+    part = editor.extract(outputs=list(editor._core.executor.inputs_and_outputs[1].values()))
     values = part.to_module()(X)
     (value,) = values.values() if isinstance(values, dict) else (values,)
     np.testing.assert_array_equal(value, module.scaled(X))

@@ -11,7 +11,7 @@ from tfgraphwidget.visible.visible_graph import OP
 
 @pytest.fixture
 def twins():
-    """An op and a scope that are both called `a`, and an op with a slash behind, all in view."""
+    """An op and a scope that are both called `a`, and an op with a slash after, all in view."""
     from tensorflow.core.framework.graph_pb2 import GraphDef
 
     graph = GraphDef()

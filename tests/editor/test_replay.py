@@ -24,7 +24,7 @@ Edit = Callable[[tgw.GraphEditor], Any]
 
 
 def model() -> tf.Graph:
-    """The mlp with a batch normalisation of constants behind a convolution, and a dead end."""
+    """The mlp with a batch normalisation of constants after a convolution, and a dead end."""
     graph = build_mlp(resource=True)
     with graph.as_default():
         image = v1.placeholder(tf.float32, [None, 4, 4, 2], name="image")

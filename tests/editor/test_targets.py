@@ -191,7 +191,7 @@ def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: Gra
     name = other.__dict__.pop("_handle_name")
     assert "other:0" not in [member.name for member in editor._core.index.collections["variables"]]
     assert editor._core.index is editor._core.index
-    assert not editor._core.target.is_behind()
+    assert not editor._core.target.is_outdated()
     other._handle_name = name
     assert "other:0" in [member.name for member in editor._core.index.collections["variables"]]
 

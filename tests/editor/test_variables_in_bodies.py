@@ -161,7 +161,7 @@ def graph() -> Iterator[tuple[tf.Graph, v1.Session]]:
 
 
 def insert_inside(editor: tgw.GraphEditor, entered: tuple[str, str]) -> None:
-    """Enter the only op of a type, and insert a function with a variable behind the Relu there."""
+    """Enter the only op of a type, and insert a function with a variable after the Relu there."""
 
     def only(ending: str) -> str:
         index = editor._core.index

@@ -45,7 +45,7 @@ def head_of(units: int) -> Any:
 
 
 def replayed(text: str, graph: tf.Graph | None = None) -> dict[str, Any]:
-    """What a script leaves behind; `graph` is the default one, with a session if it has
+    """What a script leaves; `graph` is the default one, with a session if it has
     variables.
     """
     names: dict[str, Any] = {"__name__": "elsewhere"}

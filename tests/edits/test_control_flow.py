@@ -680,7 +680,7 @@ def live_names(graph: tf.Graph) -> set[str]:
         "insert",
         "Enter",
         "function",
-        "behind a loop",
+        "after a loop",
     ],
 )
 @pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])

@@ -355,7 +355,7 @@ def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
 
 def test_ops_come_in_the_same_order_when_an_edit_is_done_again() -> None:
     """A copy of an op that was inserted is imported before those that read it, and was planned
-    behind them.
+    after them.
     """
     graph = tf.Graph()
     with graph.as_default():

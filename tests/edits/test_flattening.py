@@ -43,7 +43,7 @@ class Model(tf.Module):
 
     @tf.function
     def constant(self, x: tf.Tensor) -> tf.Tensor:
-        """A result that reads no input, behind an assertion."""
+        """A result that reads no input, after an assertion."""
         tf.debugging.assert_less(x, 100.0)
         return tf.constant(3.0)
 

@@ -232,7 +232,7 @@ def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
 def normalised(
     kind: str, *, between: bool = False, data_format: str = "NHWC"
 ) -> tuple[Any, np.ndarray]:
-    """A frozen convolution (or matrix product) and a batch normalisation behind it, and something
+    """A frozen convolution (or matrix product) and a batch normalisation after it, and something
     to feed.
     """
     c = 6

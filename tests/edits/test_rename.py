@@ -289,8 +289,76 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     with pytest.raises(GraphEditError, match="at most 1,000 characters, and this one 100,000"):
         editor.rename("b", "b" * 100_000)
     editor.rename("x", "input")
-    with pytest.raises(NameTaken, match="'x' is the name of an op that TensorFlow holds still"):
-        editor.rename("input", "x")
+    with pytest.raises(NameTaken, match="'x' is the name of another op, which an edit or its undo"):
+        editor.rename("b", "x")
+
+
+@pytest.mark.parametrize("kind", ["live", "session", "file", "imported file", "function"])
+@pytest.mark.parametrize(("old", "new"), [("net/logits", "logits"), ("net/", "body")])
+def test_a_name_is_free_again_for_the_op_that_had_it(
+    kind: str, old: str, new: str, mlp: tf.Graph, tmp_path: Path
+) -> None:
+    if kind == "function":
+        with tf.Graph().as_default() as graph:
+            body = v1.wrap_function(
+                lambda x: tf.identity(tf.nn.relu(x, name="net/relu"), name="net/logits"),
+                [tf.TensorSpec([None, 4], tf.float32, "x")],
+            )
+            tf.identity(body(v1.placeholder(tf.float32, [None, 4], "x")), "y")
+        editor = tgw.edit(graph)
+        editor.view.enter(next(op.name for op in graph.get_operations() if "Call" in op.type))
+    elif kind == "session":
+        editor = tgw.edit(initialised(mlp))
+    elif kind == "live":
+        editor = tgw.edit(mlp)
+    else:
+        session = initialised(mlp)
+        with mlp.as_default():
+            path = v1.train.Saver().save(session, str(tmp_path / "model"))
+        editor = tgw.edit(f"{path}.meta", checkpoint=path)
+    before = sorted(editor._core.index.names)
+
+    def run(name: str) -> None:
+        """Run the renamed op, where there is a session."""
+        if kind in ("session", "imported file"):
+            editor.session.run(name, {"x:0": np.ones((1, 3), np.float32)})
+
+    output = old if old[-1] != "/" else "net/logits"
+    new_output = new if old[-1] != "/" else "body/logits"
+    editor.rename(old, new)
+    renamed = sorted(editor._core.index.names)
+    run(f"{new_output}:0")
+    editor.undo()
+    run(f"{output}:0")
+    editor.rename(old, new)  # the same after an undo
+    assert sorted(editor._core.index.names) == renamed
+    run(f"{new_output}:0")
+    editor.rename(new, old)  # and the way back
+    assert sorted(editor._core.index.names) == before
+    run(f"{output}:0")
+    editor.rename(old, new)
+    for _ in range(3):
+        editor.undo()
+    assert sorted(editor._core.index.names) == before
+    assert not editor.diff()
+    editor.rename(old, "another" + "/" * (old[-1] == "/"))
+    editor.undo()
+    editor.rename(old, new)
+    assert sorted(editor._core.index.names) == renamed
+
+
+def test_an_op_that_has_changed_does_not_get_its_name_back_from_tensorflow() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        tf.negative(tf.negative(x, name="a"), name="b")
+    editor = tgw.edit(graph)
+    editor.rename("b", "last")
+    editor.connect("x:0", "last", 0)
+    with pytest.raises(NameTaken, match="'b' is the name of another op, which an edit or its undo"):
+        editor.rename("last", "b")
+    editor.undo()
+    editor.rename("last", "b")
+    assert editor._core.index.nodes[editor._core.index.ids["b"]].input[0].partition(":")[0] == "a"
 
 
 def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed(
@@ -418,7 +486,7 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
     editor = tgw.edit(called)
     result = editor._core.view.body.returns["output_0"].partition(":")[0]
     editor.rename(result, "result")
-    assert editor._core.executor.ends == (("x:0",), {"output_0": "result:0"})
+    assert editor._core.executor.inputs_and_outputs == (("x:0",), {"output_0": "result:0"})
     with pytest.raises(
         GraphEditError, match="'w' stands for state that the function shares with its callers"
     ):

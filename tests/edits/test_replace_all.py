@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import v1
+from tests.conftest import build_mlp, v1
 from tests.edits.drafts import ran, saved, written
 from tests.nothing import says_nothing
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
@@ -747,3 +747,25 @@ def test_a_function_that_returns_nothing_is_refused() -> None:
     with pytest.raises(GraphEditError, match="the replacement returns None; let it return"):
         editor.replace_all("Relu(x)", lambda x: None)  # noqa: ARG005
     assert not editor.history.done
+
+
+def test_functions_of_a_replacement_have_the_same_names_in_each_process(tmp_path: Path) -> None:
+    path = tmp_path / "model.pb"
+    path.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
+    names, files = [], []
+    for traced_before in range(2):
+        for _ in range(traced_before):  # TensorFlow numbers functions by what was traced before
+            tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([]))
+        square = tf.function(lambda x: x * x)
+
+        def by(x: tf.Tensor, square: Any = square) -> Any:
+            return tf.while_loop(lambda k, _: k < 3, lambda k, y: (k + 1, square(y)), (0, x))[1]
+
+        editor = tgw.edit(path)
+        assert editor.replace_all("Relu(x)", by)
+        files.append(editor.save(tmp_path / f"{traced_before}.pb"))
+        names.append(sorted(editor._core.index.functions))
+    assert names[0] == names[1]
+    assert len(names[0]) == 3  # the body of the loop, its condition and the function, for both ops
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert not tgw.edit(files[1]).diff(files[0])

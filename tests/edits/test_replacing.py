@@ -174,7 +174,7 @@ def test_the_result_of_a_function_follows() -> None:
     result = editor._core.view.body.returns["output_0"].partition(":")[0]
     before = list(editor._core.index.nodes)
     editor.replace(result, lambda x: x + 1.0, "new", remove=True)
-    assert editor._core.executor.ends == (("x:0",), {"output_0": "new/add:0"})
+    assert editor._core.executor.inputs_and_outputs == (("x:0",), {"output_0": "new/add:0"})
     assert result not in editor._core.index.ids
     editor.undo()
     assert list(editor._core.index.nodes) == before

@@ -430,7 +430,7 @@ def test_two_parts_exchange_inputs_outputs_or_both(towers: tgw.GraphEditor, kind
 def test_swaps_that_cannot_be_are_refused(towers: tgw.GraphEditor) -> None:
     for ends, why in (
         (("one", "one/out"), "Op 'one/out' is in 'one' and in 'one/out'"),
-        (("one/out:0", "two/out"), "a tensor has readers only"),
+        (("one/out:0", "two/out"), "a tensor has consumers only"),
         (("one/mul", "two/out", "inputs"), "'one/mul' has 2 inputs and 'two/out' has 1 input"),
         (
             ("one", "two", "in"),
@@ -463,7 +463,7 @@ def test_a_tensor_goes_to_an_input_by_number_or_to_the_only_one_that_fits(
         unlike.connect("which:0", "row")
     with pytest.raises(GraphEditError, match="There is no input 3 of 'row', which has 3 inputs"):
         unlike.connect("which:0", "row", 3)
-    with pytest.raises(GraphEditError, match="name the op, or let the readers"):
+    with pytest.raises(GraphEditError, match="name the op, or let the consumers"):
         unlike.connect("which:0", "row:0")
     with pytest.raises(GraphEditError, match="wait for the op"):
         unlike.connect("^which", "row", 1)

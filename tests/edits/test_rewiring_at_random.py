@@ -138,7 +138,9 @@ def cyclic(editor: tgw.GraphEditor) -> bool:
 
 
 def _readers(index: Any, op: int) -> list[int]:
-    return index.readers.to[index.readers.start[op] : index.readers.start[op + 1]].tolist()
+    return index.consumer_edges.to[
+        index.consumer_edges.start[op] : index.consumer_edges.start[op + 1]
+    ].tolist()
 
 
 @pytest.mark.parametrize("file", FILES)

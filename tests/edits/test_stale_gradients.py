@@ -90,14 +90,14 @@ def with_constant_input(editor: tgw.GraphEditor) -> Any:
 
 
 METHODS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
-    "insert behind an activation": lambda e: e.insert("act:0", halve),
+    "insert after an activation": lambda e: e.insert("act:0", halve),
     "insert for one consumer": lambda e: e.insert("act:0", halve, only=["skip/MatMul"]),
     "insert at the input": lambda e: e.insert("x:0", halve),
     "insert before the first layer": lambda e: e.insert("scaled:0", halve),
     "insert for the forward path alone": lambda e: e.insert("scaled:0", halve, only=["one/MatMul"]),
     "insert an identity": lambda e: e.insert("act:0", "Identity"),
     "insert where training stops": lambda e: e.insert("act:0", "StopGradient"),
-    "insert behind the model": lambda e: e.insert("y:0", halve),
+    "insert after the model": lambda e: e.insert("y:0", halve),
     "insert before the scores": lambda e: e.insert("y:0", halve, only=["scores"]),
     "insert before a metric": lambda e: e.insert("y:0", halve, only=["Abs"]),
     "insert at the loss": lambda e: e.insert("square:0", halve),

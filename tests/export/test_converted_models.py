@@ -174,7 +174,7 @@ def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_he
 def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_path: Path) -> None:
     rows = tf.function(lambda x: tf.map_fn(lambda row: row * 2.0, x))
     editor = tgw.edit(rows, signature=[tf.TensorSpec([3, None], tf.float32)])
-    arguments, results = editor._core.executor.ends
+    arguments, results = editor._core.executor.inputs_and_outputs
     ends = {"x": next(iter(arguments))}, {"y": next(iter(results.values()))}
     with pytest.raises(
         GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True"
@@ -193,8 +193,8 @@ def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: 
         lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1]
     )
     editor = tgw.edit(loop, signature=[tf.TensorSpec([2, 4], tf.float32)])
-    (argument,), (result,) = (list(ends) for ends in editor._core.executor.ends)
-    result = editor._core.executor.ends[1][result]
+    (argument,), (result,) = (list(ends) for ends in editor._core.executor.inputs_and_outputs)
+    result = editor._core.executor.inputs_and_outputs[1][result]
     path = editor.save(tmp_path / f"m{suffix}", {"x": argument}, {"y": result})
     batch = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
     if suffix == ".onnx":

@@ -20,7 +20,7 @@ X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
 
 
 def network(producer: int) -> v1.GraphDef:
-    """A layer behind a placeholder of unknown shape, `shape {}`, and sums over matrices of axes,
+    """A layer after a placeholder of unknown shape, `shape {}`, and sums over matrices of axes,
     which ended at 21.
     """
     axes = [[1]] if producer < 21 else [1]

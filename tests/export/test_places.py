@@ -174,7 +174,7 @@ def folders_of_killed(
     return folders
 
 
-@pytest.mark.parametrize("step", STEPS, ids=["before the rename", "behind it"])
+@pytest.mark.parametrize("step", STEPS, ids=["before the rename", "after it"])
 @pytest.mark.parametrize("name", ["g.meta", "sm"])
 def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
     folders_of_killed: dict[tuple[str, str], Path], name: str, step: str

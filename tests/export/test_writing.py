@@ -65,7 +65,7 @@ def plant(folder: Path, tree: Tree) -> None:
 
 
 def tree_of(folder: Path) -> Tree:
-    """The files below a folder, and its empty folders with a "/" behind their names."""
+    """The files below a folder, and its empty folders with a "/" after their names."""
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import shutil
 from collections.abc import Callable
@@ -274,8 +275,14 @@ def test_a_function_is_what_it_does_whatever_its_number() -> None:
         function_graph(2.0, "__inference_scaled_12"),
     )
     found = difference(of(one), of(same))
-    assert not len(found)
+    assert not found
+    assert not found.rows()
     assert found.functions.renamed == (("__inference_scaled_7", "__inference_scaled_12"),)
+    assert repr(found).splitlines() == [
+        "No difference.",
+        "1 function renamed, equal otherwise",
+        "    __inference_scaled_7 → __inference_scaled_12",
+    ]
     changed = difference(of(one), of(function_graph(3.0, "__inference_scaled_7"))).functions
     assert (changed.added, changed.removed, changed.changed) == ((), (), ("__inference_scaled_7",))
     other = difference(of(one), of(function_graph(3.0, "triple")))
@@ -284,6 +291,19 @@ def test_a_function_is_what_it_does_whatever_its_number() -> None:
         ("__inference_scaled_7",),
     )
     assert [detail.what for change in other.changed for detail in change.details] == ["attr f"]
+
+
+def test_the_number_of_a_custom_gradient_counts_in_its_own_process_only() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.nn.silu(v1.placeholder(tf.float32, [2], name="x"))
+    first, second = graph.as_graph_def(), graph.as_graph_def()
+    (op,) = (op for op in second.node if op.op == "IdentityN")
+    op.attr["_gradient_op_type"].s = b"CustomGradient-1000001"
+    assert not difference(of(first), of(second))
+    before, after = of(first), of(second)
+    one_graph = dataclasses.replace(after, origin=before.origin)
+    (change,) = difference(before, one_graph).changed
+    assert [detail.what for detail in change.details] == ["attr _gradient_op_type"]
 
 
 @pytest.mark.parametrize("model", ["seq2seq_v1.meta", "dqn_online_train.meta"])

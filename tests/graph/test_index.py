@@ -86,7 +86,7 @@ def same(one: GraphIndex, other: GraphIndex) -> bool:
     """Whether two indexes say the same of ops and edges, what they found out already included."""
     arrays = [
         (getattr(one, name), getattr(other, name))
-        for name in ("inputs", "controls", "consumers", "readers")
+        for name in ("inputs", "controls", "consumers", "consumer_edges")
     ]
     return (
         (list(one.names), list(one.types), one.ids)

@@ -410,7 +410,7 @@ def test_masks_and_arrays_cannot_be_written(two: GraphEditor) -> None:
     for array in (
         two.ops("a").mask,
         two._core.index.inputs.values,
-        two._core.index.readers.to,
+        two._core.index.consumer_edges.to,
         two._core.index.sources.port,
     ):
         with pytest.raises(ValueError, match="read-only"):

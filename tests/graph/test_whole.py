@@ -34,7 +34,7 @@ def numbers(index: GraphIndex, *names: str) -> frozenset[int]:
 
 
 def doubled() -> None:
-    """y = x · 2⁵ in a loop, and what comes before and behind."""
+    """y = x · 2⁵ in a loop, and what comes before and after."""
     x, _ = given()
     tf.identity(
         times(5, lambda a: tf.multiply(a, 2.0, name="twice"), tf.square(x, name="before")), name="y"

@@ -1,4 +1,4 @@
-"""Cases of the corpus that change edges: how they are run, and what they are to leave behind."""
+"""Cases of the corpus that change edges: how they are run, and what they are to leave."""
 
 from __future__ import annotations
 

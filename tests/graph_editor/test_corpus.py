@@ -161,7 +161,7 @@ NOT_RAISED: dict[str, dict[str, Any]] = {
     "while_simple__graph_replace__01": {"result:0": 10, "result_1:0": 20},
     "while_simple__graph_replace__02": {"result:0": 10, "rep/result:0": 20},
     "while_grad__graph_replace__04": {"rep/y:0": [27.0, 1.0], "rep/dx:0": [27.0, 3.0]},
-    # Library functions stayed behind (PARITY 15).
+    # Library functions stayed after (PARITY 15).
     "functions_defun__copy__05": {},
 }
 """Cases in which the original failed and should not have -> the numbers that are right."""

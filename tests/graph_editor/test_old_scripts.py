@@ -155,7 +155,7 @@ def test_a_script_that_has_a_handler_of_its_own():
       with tf.Session() as sess:
         val, old = sess.run([new_y, y], {new_x: [0., 0., 0.], x: [0., 0., 0.]})
     """)
-    assert held["val"].tolist() == [5.0] * 3  # each of the two adds has a noise of 1 behind it
+    assert held["val"].tolist() == [5.0] * 3  # each of the two adds has a noise of 1 after it
     assert held["old"].tolist() == [3.0] * 3
     assert len([op for op in held["graph"].get_operations() if op.name.startswith("AddNoise")]) == 2
 
@@ -166,7 +166,7 @@ def reads(t: Any, *names: str) -> bool:
 
 def test_a_script_that_saves_memory_in_gradients():
     """As `memory_saving_gradients` does: copies are cut off at checkpoints, and wait for the
-    gradients behind them.
+    gradients after them.
     """
     held = run("""
     tf.disable_resource_variables()

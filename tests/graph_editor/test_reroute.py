@@ -161,7 +161,7 @@ def test_a_shape_that_was_there_long_ago_is_no_obstacle():
     with v1.Session(graph=graph) as session, graph.as_default():
         assert session.run(z, {b: np.ones([5, 4])}) == 20.0
         assert session.run(tf.gradients(z, b)[0], {b: np.ones([5, 4])}).shape == (5, 4)
-    # What reads through a veil reads the tensor behind.
+    # What reads through a veil reads the tensor after.
     with pytest.raises(ValueError, match="A cycle would come about"):
         ge.reroute_ts(y, b)
     assert ge.reroute_ts(x, b, cannot_modify=y.op) == 0

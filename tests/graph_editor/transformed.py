@@ -1,4 +1,4 @@
-"""Transform cases of the corpus: how they are run, and what they leave behind, told as the corpus
+"""Transform cases of the corpus: how they are run, and what they leave, told as the corpus
 tells it.
 """
 

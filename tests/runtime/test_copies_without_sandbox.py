@@ -75,7 +75,7 @@ def bypassed(editor: GraphEditor) -> Any:
 
 AT_ONCE: dict[str, Callable[[GraphEditor], Any]] = {
     "a part": lambda editor: editor.clone("x:0", "y:0", into="copy"),
-    "everything behind the inputs": lambda editor: editor.clone([], ["y:0"], into="copy"),
+    "everything after the inputs": lambda editor: editor.clone([], ["y:0"], into="copy"),
     "several copies": lambda editor: editor.clone("x:0", "y:0", into="copy", times=3),
     "shared variables": lambda editor: editor.clone("x:0", "y:0", into="copy", variables="shared"),
     "another device": lambda editor: editor.clone("x:0", "y:0", into="copy", device="/cpu:0"),
@@ -98,7 +98,7 @@ TRIED: dict[str, Callable[[GraphEditor], Any]] = {
     "another graph": lambda editor: editor.clone(
         "x:0", "y:0", into="copy", graph=tf.Graph(), init="none"
     ),
-    "behind an edit in place": bypassed,
+    "after an edit in place": bypassed,
     "a graph that is added": lambda editor: editor.add(build_line(), into="copy"),
 }
 
@@ -139,7 +139,7 @@ def test_an_op_with_shapes_that_an_import_holds_against_its_own_is_tried(tried: 
 
 
 def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[int]) -> None:
-    """A static shape that was set behind the ops that read it is the one fact that no op of the
+    """A static shape that was set after the ops that read it is the one fact that no op of the
     graph shows.
     """
     graph = tf.Graph()

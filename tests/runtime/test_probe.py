@@ -1,5 +1,5 @@
 """Probing: numbers about tensors of every kind, in graphs, files and functions; nothing is left
-behind.
+after.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def test_a_copy_has_the_shape_of_its_original(chain, asked):
 
 
 def test_two_changes_are_taken_in_the_order_of_the_graph(chain):
-    """`relu` alone would be refused behind what `product` no longer gives."""
+    """`relu` alone would be refused after what `product` no longer gives."""
     graph = tf.Graph()
     with graph.as_default():
         a = v1.placeholder(tf.float32, [2], name="a")

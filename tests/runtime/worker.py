@@ -18,7 +18,7 @@ import tensorflow as tf
 
 
 def end_with_parent() -> None:
-    """So that nothing is left behind, however the tests end."""
+    """So that nothing is left, however the tests end."""
     sys.stdin.read()
     os._exit(0)
 

@@ -112,7 +112,7 @@ def of_model(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
         subject = of_keras(build)(folder)
         editor = tgw.edit(subject.source)
         leaves = tf.nest.flatten(subject.arguments)
-        arguments, results = editor._core.executor.ends
+        arguments, results = editor._core.executor.inputs_and_outputs
         feeds = {name: np.asarray(leaf) for name, leaf in zip(arguments, leaves, strict=True)}
         outputs = list(results.values())
 
@@ -312,7 +312,7 @@ def _cuts(
     and outputs.
 
     The feeds come first in this order, so that none is in the middle: a clone could not compute an
-    argument. A loop is wholly before a position or wholly behind.
+    argument. A loop is wholly before a position or wholly after.
     """
     index = editor._core.index
     sources = [

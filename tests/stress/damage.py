@@ -3,7 +3,7 @@ bounded.
 
     python -m tests.stress.damage SEED FIRST COUNT FOLDER
 
-Prints a line of JSON before each file and behind it, so that who has started it knows which one has
+Prints a line of JSON before each file and after it, so that who has started it knows which one has
 ended the process.
 """
 

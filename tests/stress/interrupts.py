@@ -26,7 +26,7 @@ from tfgraphwidget.editor import GraphEditor
 
 # seconds after which a call is said to hang, and the process ends with the stacks of its threads
 _HANGING = 60
-_PASSED_OVER = 0.05  # seconds behind the signal after which no interrupt comes any more
+_PASSED_OVER = 0.05  # seconds after the signal after which no interrupt comes any more
 _AGAIN_EVERY = 10  # interrupts after which the call is made once without one
 # seconds after which an interrupted call has given control back, on a machine with ten times its
 # work
@@ -36,7 +36,7 @@ LATEST = 15.0
 @contextmanager
 def no_hang() -> Iterator[None]:
     """End the process, with the stacks of all threads, if this does not end: no test can go on
-    behind a hang.
+    after a hang.
     """
     faulthandler.dump_traceback_later(_HANGING, exit=True, file=sys.__stderr__)
     try:
@@ -46,7 +46,7 @@ def no_hang() -> Iterator[None]:
 
 
 def surroundings(graph: tf.Graph) -> dict[str, Any]:
-    """What a call of TensorFlow that was broken off could leave behind in this thread and in the
+    """What a call of TensorFlow that was broken off could leave in this thread and in the
     graph.
     """
     lock: Any = graph._group_lock
@@ -84,7 +84,7 @@ def _is_free(lock: Any) -> bool:
 
 def interrupted(call: Callable[[], object], delay: float) -> tuple[bool, float]:
     """Make a call, and interrupt it after so many seconds, at whatever instruction that is; or
-    behind it.
+    after it.
 
     Returns:
         Whether the interrupt came out of the call, and how many seconds after the signal.
@@ -195,7 +195,7 @@ class Interrupts(Faults):
             key: (before, now[key]) for key, before in self.around.items() if now[key] != before
         }
         if left:
-            raise Broken(f"leaves behind {left}")
+            raise Broken(f"leaves {left}")
         if seconds > LATEST:
             raise Broken(f"comes {seconds:.1f} seconds after the signal")
         return True

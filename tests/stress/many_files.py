@@ -10,7 +10,7 @@ Those that are only opened are of five graphs of at most eleven ops, as GraphDef
 and `.tgw`: this covers how a kind is found, parsed, checked and refused, or opened, and neither
 folders, checkpoints nor what is done with a graph.
 
-The files are opened in a process with bounded memory. Another one goes on behind a file that ends
+The files are opened in a process with bounded memory. Another one goes on after a file that ends
 it, or takes over ten seconds of the processor. `damage.py` damages fewer files, and does with them
 what needs TensorFlow.
 """
@@ -261,7 +261,7 @@ def _checkpoint(chance: random.Random, folder: Path) -> Callable[[], Any]:
 
 
 class _Agreeable(int):
-    """A checksum that is always the right one, so that what is behind it is read."""
+    """A checksum that is always the right one, so that what is after it is read."""
 
     def __eq__(self, other: object) -> bool:
         return True

@@ -135,7 +135,7 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     ):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
-            # Behind an op that was inserted, too.
+            # After an op that was inserted, too.
             given = (
                 output
                 for op in tensor.consumers()

@@ -23,7 +23,7 @@ main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), pathlib.Path(sys.argv[4]))
 
 
 class Worker:
-    """The process that opens the files; another one is started behind a file that has ended it."""
+    """The process that opens the files; another one is started after a file that has ended it."""
 
     def __init__(self, seed: int, folder: Path, files: int, python: list[str]) -> None:
         self.seed, self.folder, self.files, self.python = seed, folder, files, python

@@ -3,7 +3,7 @@
 
 The inference part of a slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops
 to a SavedModel with two signatures and to ONNX; a Keras MobileNetV3 with a fixed batch as float16;
-a detection graph cut behind its decoder; the two halves of a ResNet.
+a detection graph cut after its decoder; the two halves of a ResNet.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: 
     assert halves.check() < 1e-3
     keys = {
         name: f"t{number}"
-        for number, name in enumerate(dict.fromkeys(sum(map(ends_of, halves.ends), ())))
+        for number, name in enumerate(dict.fromkeys(sum(map(tensors_of, halves.ends), ())))
     }
     for number, (half, ends) in enumerate(zip(halves, halves.ends, strict=True)):
         inputs = {keys[name]: own for name, own in zip(ends.inputs, half.inputs, strict=True)}
@@ -131,7 +131,7 @@ def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: 
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
-def ends_of(part: Any) -> tuple[str, ...]:
+def tensors_of(part: Any) -> tuple[str, ...]:
     return (*part.inputs, *part.outputs)
 
 

@@ -116,7 +116,7 @@ class Journey:
             tensors = run(*reference.by_name(graph, arguments))
         else:
             tensors = run(*(tf.convert_to_tensor(leaf) for leaf in reference.flat(arguments)))
-        # Behind these are what a gradient needs, if one was taken before.
+        # After these are what a gradient needs, if one was taken before.
         count = len(reference.flat(self.expected))
         return tf.nest.pack_sequence_as(self.expected, tensors[:count])
 

@@ -158,7 +158,7 @@ def initializer(canary: Canary, build: Build) -> Path:
 
 @place
 def dataset(canary: Canary, build: Build) -> Path:
-    """The function that a dataset maps its elements by, behind an iterator that has an
+    """The function that a dataset maps its elements by, after an iterator that has an
     initializer.
     """
     with tf.Graph().as_default() as graph:
@@ -172,7 +172,7 @@ def dataset(canary: Canary, build: Build) -> Path:
 
 @place
 def dataset_of_one_shot(canary: Canary, build: Build) -> Path:
-    """The same behind an iterator that makes its dataset by itself."""
+    """The same after an iterator that makes its dataset by itself."""
     with tf.Graph().as_default() as graph:
         x = placeholder()
         mapped = tf.data.Dataset.from_tensors(1.0).map(lambda one: doubled(one, build(canary)))

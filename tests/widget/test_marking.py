@@ -144,7 +144,7 @@ def test_a_scope_without_values_from_outside_is_refused(
         requests.handle(p.Crossings("inputs", "alone/"))
     requests.handle(p.Mark("outputs", "two/act"))
     with pytest.raises(NoPath):
-        requests.handle(p.Mark("inputs", "heads/a"))  # it lies behind
+        requests.handle(p.Mark("inputs", "heads/a"))  # it lies after
     assert (editor.inputs, editor.outputs) == ((), ("two/act",))
 
 

@@ -533,7 +533,7 @@ def test_what_an_op_gives_is_looked_at_in_a_run(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     editor.view.expand("net/two", "net/one")
-    # Not behind a Relu: some processors' give 0 for a NaN.
+    # Not after a Relu: some processors' give 0 for a NaN.
     editor.probe(["net/one/MatMul", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
     painted = arrays(answers.handle(p.Open()))
     probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))

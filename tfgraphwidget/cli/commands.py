@@ -85,17 +85,17 @@ def export(options: argparse.Namespace) -> int:
             # Of a SavedModel the whole, not the function where a signature's work is done.
             editor.view.leave(0)
         tell("Writing")
-        ends: dict[str, Any] = {
+        boundary: dict[str, Any] = {
             "inputs": _names(options.inputs),
             "outputs": _names(options.outputs),
         }
         if (
             options.signature is not None
-            and ends == {"inputs": None, "outputs": None}
+            and boundary == {"inputs": None, "outputs": None}
             and editor._core.executor.boundary is None
         ):
-            ends = {"signatures": _signature_ends(editor, options.signature)}
-        _check_outputs(editor, options, **ends)
+            boundary = {"signatures": _signature_boundary(editor, options.signature)}
+        _check_outputs(editor, options, **boundary)
         how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
         how |= {option.name: True for option in FROZEN_OPTIONS if getattr(options, option.name)}
         if options.timeout is not None:
@@ -103,7 +103,12 @@ def export(options: argparse.Namespace) -> int:
         if options.new_tags is not None:
             how["tags"] = options.new_tags.split(",")
         path = _save(
-            editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how
+            editor,
+            options.out,
+            frozen=options.frozen,
+            verify=not options.no_verify,
+            **boundary,
+            **how,
         )
     if options.json:
         print_output(
@@ -171,14 +176,14 @@ def print_lint(options: argparse.Namespace) -> int:
         report = editor.lint(target, **rules)
         others = _other_signatures(editor, options)
         if options.fix:
-            ends, tried = _unread_ops(editor), set[str]()
+            unread, tried = _unread_ops(editor), set[str]()
             # One at a time: a fix may name what another has bypassed.
             while fix := next((each for each in report.fixes if each.code() not in tried), None):
-                ends |= _named_ends(editor, [fix])
+                unread |= _named_ops(editor, [fix])
                 tried.add(fix.code())
                 _apply_fix(editor, fix)
                 report = editor.lint(target, **rules)
-            _remove_unused(editor, ends)
+            _remove_unused(editor, unread)
             _save(editor, options.out)
             report = editor.lint(wanted, **rules)
         reports = {_signature_name(editor): report}
@@ -253,20 +258,22 @@ def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
     return False
 
 
-def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
+def _remove_unused(editor: GraphEditor, unread: set[str]) -> None:
     """Remove what fixes have left without consumers, which a reader of the file would take for
     outputs.
 
     Args:
-        ends: The ops that had no consumers before, and the outputs.
+        unread: The ops that had no consumers before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
-    while unused := editor._core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - ends)):
+    while unused := editor._core.executor.unused_ops() or tuple(
+        sorted(_unread_ops(editor) - unread)
+    ):
         if not _apply_fix(editor, remove(unused if len(unused) > 1 else unused[0])):
             break
 
 
-def _named_ends(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
+def _named_ops(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
     """The ops that signatures and fixes name as outputs: the fixes may take away what reads
     them.
     """
@@ -291,7 +298,7 @@ def _unread_ops(editor: GraphEditor) -> set[str]:
         for op, name in enumerate(index.names)
         if not (
             index.consumer_lists[op]
-            or index.waiting_lists[op]
+            or index.control_consumer_lists[op]
             or index.types[op] in used_by_callers
         )
         and op not in of_variables
@@ -403,7 +410,7 @@ def _check_outputs(
         )
 
 
-def _signature_ends(
+def _signature_boundary(
     editor: GraphEditor, name: str
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     signature = editor.signatures[name]
@@ -443,9 +450,7 @@ def _run(script: str, file: str | None) -> GraphEditor:
 
     editor = script_globals.get("editor")
     if not isinstance(editor, GraphEditor):
-        raise GraphEditError(
-            f"{script!r} left no editor behind; give what editor.save('edits.py') wrote."
-        )
+        raise GraphEditError(f"{script!r} left no editor; give what editor.save('edits.py') wrote.")
     return editor
 
 

@@ -95,9 +95,9 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "written by", ", ".join(filter(None, (producer, version))) or "not told"
 
 
-def _output_ops(ends: list[dict[str, str]]) -> str:
-    some = [f"{escape(end['name'])} ({escape(end['type'])})" for end in ends[:_MOST_ENDS]]
-    more = [f"+{len(ends) - _MOST_ENDS:,} more"] if len(ends) > _MOST_ENDS else []
+def _output_ops(outputs: list[dict[str, str]]) -> str:
+    some = [f"{escape(end['name'])} ({escape(end['type'])})" for end in outputs[:_MOST_ENDS]]
+    more = [f"+{len(outputs) - _MOST_ENDS:,} more"] if len(outputs) > _MOST_ENDS else []
     return ", ".join([*some, *more])
 
 

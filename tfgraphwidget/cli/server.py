@@ -19,6 +19,7 @@ from urllib.parse import quote
 from tfgraphwidget.cli.console import print_output
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import locate_file, recognize
+from tfgraphwidget.writable import reason
 
 _NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
 _PACKAGE = sys.modules[__name__.partition(".")[0]]
@@ -32,8 +33,11 @@ def demo(options: argparse.Namespace) -> int:
             f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the "
             "repository."
         )
-    copies = Path.home() / _COPIES
-    _copy_missing(_NOTEBOOK.parent, copies)
+    try:
+        copies = Path.home() / _COPIES
+        _copy_missing(_NOTEBOOK.parent, copies)
+    except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home folder
+        raise _unwritable_home(error) from error
     print_output(f"\n    Your copy of the notebooks is {copies}; delete it to begin again.")
     return _serve(copies / _NOTEBOOK.name, copies, options.port, browser=options.browser)
 
@@ -72,7 +76,7 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
         raise GraphEditError(
             "JupyterLab is not installed here; install it: pip install jupyterlab."
         )
-    port, token = _free_port(port), secrets.token_hex(16)
+    port, token, folder = _free_port(port), secrets.token_hex(16), _runtime_folder()
     where = document_address(file, root)
     url = f"http://127.0.0.1:{port}/{where}?token={token}"
     print_output(f"\n    Open this in a browser:\n\n    {url}\n\n    Ctrl-C ends it.\n")
@@ -92,12 +96,12 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
-    # Kernels inherit the environment: TensorFlow tells there whether it is to write, as it starts,
-    # of processors and of graphics cards that are not there. The token is in it because everybody
-    # on the machine can read what was called with what.
+    # Kernels inherit the environment: its log level keeps TensorFlow from reporting processors and
+    # graphics cards that are not there. The token is in it because every user of the machine can
+    # read the arguments of a process.
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "JUPYTER_TOKEN": token}
     with (
-        subprocess.Popen(command, env=environment, cwd=_apart()) as server,
+        subprocess.Popen(command, env=environment, cwd=folder) as server,
         _passing_on(signal.SIGTERM, server),
     ):
         while True:
@@ -117,7 +121,7 @@ def _passing_on(number: signal.Signals, server: subprocess.Popen[bytes]) -> Iter
         signal.signal(number, before)
 
 
-def _apart() -> Path:
+def _runtime_folder() -> Path:
     """Jupyter's directory for runtime files.
 
     `python -m` imports from the current directory, which must not be that of an untrusted file.
@@ -125,8 +129,20 @@ def _apart() -> Path:
     from jupyter_core.paths import jupyter_runtime_dir
 
     folder = Path(jupyter_runtime_dir())
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable_home(error) from error
     return folder
+
+
+def _unwritable_home(error: OSError | RuntimeError) -> GraphEditError:
+    """Neither the notebooks nor Jupyter's own files can be written to the home folder."""
+    where = getattr(error, "filename", None) or "The home folder"
+    return GraphEditError(
+        f"{where} cannot be written: {reason(error)}; set the environment variable HOME to a "
+        "folder that you can write to."
+    )
 
 
 def _free_port(first: int) -> int:

@@ -311,7 +311,8 @@ class AnalysisAPI(ArgumentChecks):
         return editor.save(path, timeout=seconds)
 
     def summary(self) -> str:
-        """Describe the current graph in at most 60 lines of text: its ops, ends, scopes and costs.
+        """Describe the current graph in at most 60 lines of text: its ops, inputs, outputs, scopes
+        and costs.
 
         `tfgraphwidget info FILE --summary` prints it.
 

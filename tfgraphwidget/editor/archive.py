@@ -439,7 +439,7 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
 
 
 _PARTS = {"key": "", "keys": "/keys", "values": "/values"}
-"""What the name of a value in the checkpoint has behind the op that stands for it."""
+"""What the name of a value in the checkpoint has after the op that stands for it."""
 
 
 def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:

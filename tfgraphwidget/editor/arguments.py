@@ -432,10 +432,11 @@ class ArgumentResolver:
         """A name scope that is not taken."""
         return self._executor.free_scope(wanted)
 
-    def signature_ends(
+    def signature_boundary(
         self, name: str, inputs: object, outputs: object
     ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The ends of a new signature by key; without `inputs` those that the outputs need.
+        """The inputs and outputs of a new signature by key; without `inputs` those that the outputs
+        need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
 
@@ -448,14 +449,16 @@ class ArgumentResolver:
             inputs, outputs = self._view.boundary
             inputs = inputs or None
             outputs = (
-                outputs or tuple(self._executor.ends[1].values()) or edits.freeze.results(index)
+                outputs
+                or tuple(self._executor.inputs_and_outputs[1].values())
+                or edits.freeze.results(index)
             )
-        ends = (() if inputs is None else inputs, () if outputs is None else outputs)
-        signature = export.parse_signatures(index, self.names, None, None, {name: ends})[0]
+        boundary = (() if inputs is None else inputs, () if outputs is None else outputs)
+        signature = export.parse_signatures(index, self.names, None, None, {name: boundary})[0]
         if inputs is None:
             needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
             signature = export.parse_signatures(
-                index, self.names, None, None, {name: (needed, ends[1])}
+                index, self.names, None, None, {name: (needed, boundary[1])}
             )[0]
         return signature.inputs, signature.outputs
 
@@ -474,7 +477,7 @@ class ArgumentResolver:
         is_chosen = not is_graph or export.is_chosen(
             boundary, index, self._source.signature, signatures
         )
-        returns = tuple(executor.ends[1].values())
+        returns = tuple(executor.inputs_and_outputs[1].values())
         names = (boundary[1] if use_selection and is_chosen else ()) or returns
         if not names and is_graph:
             names = tuple(

@@ -47,7 +47,7 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
         index,
         find_outputs=tuple,
         signatures=(),
-        missing_ends={},
+        missing_tensors={},
         plan=plan,
         value=value,
         has_device=lambda _: True,

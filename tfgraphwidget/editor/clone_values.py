@@ -51,17 +51,17 @@ Pairs = tuple[tuple[str, object], ...]
 class GraphSession:
     """A graph before a clone, with its session; a file that is not imported has neither.
 
-    `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns
-    how checkpoints of objects name a variable, by its handle op. `imported` returns this graph
-    after TensorFlow has imported it. `fresh` returns new initial values by the variables' handles,
-    for a graph made of a function, whose variables' initializers are not in it. `trust` says
-    whether its ops may run that do more than compute.
+    `named_tensors` are tensors by the names of arguments and results of a signature. `saved_name`
+    returns how checkpoints of objects name a variable, by its handle op. `imported` returns this
+    graph after TensorFlow has imported it. `fresh` returns new initial values by the variables'
+    handles, for a graph made of a function, whose variables' initializers are not in it. `trust`
+    says whether its ops may run that do more than compute.
     """
 
     index: GraphIndex
     graph: Graph | None
     session: Session | None
-    ends: Mapping[str, str]
+    named_tensors: Mapping[str, str]
     saved_name: Callable[[str], sources.SavedName] = field(repr=False)
     imported: Callable[[], GraphSession] = field(repr=False)
     fresh: Callable[[], Mapping[str, object]] | None = None

@@ -150,7 +150,7 @@ class EditPlanner:
         )
 
     def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
-        """A sentence on the signatures that an edit has left without ends."""
+        """A sentence on the signatures that an edit has left without inputs or outputs."""
         remaining = {signature.name for signature in self.edited.signatures}
         removed = [
             name for name in (getattr(each, "name", "") for each in before) if name not in remaining
@@ -193,7 +193,9 @@ class EditPlanner:
         return with_notices(patch, target)
 
     def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
-        return function_bodies.preview(command, self.source, state, self.view, self.edited.ends)
+        return function_bodies.preview(
+            command, self.source, state, self.view, self.edited.inputs_and_outputs
+        )
 
     def copies(self, command: Clone) -> PlannedEdit:
         """Plan a clone: copies in a graph, or tf.Modules of a part of a function's body."""
@@ -225,12 +227,12 @@ class EditPlanner:
     def _body_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
         """Plan copies of a part of a function's body, which is made a graph first."""
         edited = self.edited
-        ends = edited.ends
+        boundary = edited.inputs_and_outputs
         body_graph = OpenedGraph(
-            function_bodies.graph_source(self.source, edited.state(), self.view, ends)
+            function_bodies.graph_source(self.source, edited.state(), self.view, boundary)
         )
         if command.selection is None and not command.outputs:
-            command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
+            command = replace(command, outputs=tuple(dict.fromkeys(boundary[1].values())))
         command = edits.rebind_selections(command, body_graph.index)
 
         def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
@@ -265,7 +267,7 @@ class EditPlanner:
                     [scope],
                 )
         modules = function_bodies.clone_modules(
-            command, self.source, edited.state(), self.view, edited.ends
+            command, self.source, edited.state(), self.view, edited.inputs_and_outputs
         )
         return PlannedEdit(
             None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
@@ -278,8 +280,10 @@ class EditPlanner:
             NotClonable: Nothing in the function is given for an input.
         """
         read = dict(command.replace)
-        state, ends = self.clonable_state(), self.edited.ends
-        modules = function_bodies.clone_modules(alone(command), self.source, state, self.view, ends)
+        state, boundary = self.clonable_state(), self.edited.inputs_and_outputs
+        modules = function_bodies.clone_modules(
+            alone(command), self.source, state, self.view, boundary
+        )
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(
@@ -297,7 +301,7 @@ class EditPlanner:
         )
 
     def clonable_state(self) -> BodyState:
-        """The state behind the ops of the current graph, of which a part becomes a function."""
+        """The state of the ops of the current graph, of which a part becomes a function."""
         edited = self.edited
         if edited.boundary is not None:
             return edited.state()
@@ -309,12 +313,12 @@ class EditPlanner:
             return self.target
         return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
 
-    def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
+    def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
         """The ops of a part of a file in a graph of their own; None if the file is imported.
 
         Args:
             command: The clone of the part into another graph.
-            ends: The inputs and outputs of the part.
+            boundary: The inputs and outputs of the part.
 
         Raises:
             GraphEditError: A part of a function's body cannot stand alone, or a variable has no
@@ -328,14 +332,16 @@ class EditPlanner:
         constants: Mapping[str, NodeDef] = {}
         if edited.boundary is not None:
             constants = self.view.body.constants
-            part = edits.clone.excerpt(index, edited.state().names, *ends, arguments=edited.ends[0])
+            part = edits.clone.excerpt(
+                index, edited.state().names, *boundary, arguments=edited.inputs_and_outputs[0]
+            )
             has_all = all(
                 name in readers or name in constants
                 for name in map(index.names.__getitem__, part.reused)
             )
             if not has_all or _needs_gradients(index, part.ops):
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
-            origin = replace(origin, index=index, ends={})
+            origin = replace(origin, index=index, named_tensors={})
         patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
         if not stays_in_file(patch, index, target, target):
             return None
@@ -362,9 +368,9 @@ class EditPlanner:
             return self._brought_in(patch, function)
         other, readers = _opened_target(command)
         self.steps.on_failure(other.file_restorer())
-        ends, own = other.present_graph().ends, other.index.ids
+        boundary, own = other.present_graph().named_tensors, other.index.ids
         connect = tuple(
-            (name if name in own else ends.get(name, name), tensor)
+            (name if name in own else boundary.get(name, name), tensor)
             for name, tensor in command.connect
         )
         whole, source = replace(command, connect=connect), other.source
@@ -493,6 +499,6 @@ def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[],
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target, target.value_readers(patches)
-    ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
+    boundary = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
-    return OpenedGraph(function_bodies.graph_source(source, state, view, ends)), {}
+    return OpenedGraph(function_bodies.graph_source(source, state, view, boundary)), {}

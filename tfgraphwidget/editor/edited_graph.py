@@ -70,7 +70,7 @@ class EditedGraph:
         return self.view.target.boundary
 
     @property
-    def ends(self) -> FunctionBoundary:
+    def inputs_and_outputs(self) -> FunctionBoundary:
         """The arguments and results of the current function; none in a graph."""
         return self.boundary or ((), {})
 
@@ -172,14 +172,14 @@ class EditedGraph:
             or self._unused[0] is not index
             or self._unused[1] != inputs_and_outputs
         ):
-            ends = (*self.external_tensors(), *inputs_and_outputs[0], *inputs_and_outputs[1])
-            ops = edits.rewrite.find_unused_ops(index, patches, ends, self.new_names())
+            named = (*self.external_tensors(), *inputs_and_outputs[0], *inputs_and_outputs[1])
+            ops = edits.rewrite.find_unused_ops(index, patches, named, self.new_names())
             self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
         return self._unused[2]
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of the graph after the edits, without those whose ends were removed."""
+        """The signatures of the graph after the edits, without those whose tensors were removed."""
         changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
         patches = [patch for patch in changes if patch is not None]
         if not (self.source.signatures or any(patch.signature_edits for patch in patches)):
@@ -196,7 +196,7 @@ class EditedGraph:
 
     @property
     def lost_signatures(self) -> tuple[str, ...]:
-        """The names of signatures that lost ends because ops were removed."""
+        """The names of signatures that lost tensors because ops were removed."""
         signatures = self.source.signatures
         for step in self.history.done:
             for edit in step.patch.signature_edits:
@@ -205,13 +205,13 @@ class EditedGraph:
         return tuple(signature.name for signature in signatures if signature.name not in names)
 
     @property
-    def missing_ends(self) -> dict[str, tuple[str, ...]]:
+    def missing_tensors(self) -> dict[str, tuple[str, ...]]:
         """The tensors that the file's graph lacks, by the signatures that name them."""
         done = [edit for step in self.history.done for edit in step.patch.signature_edits]
         removed = {edit.name for edit in done if isinstance(edit, edits.SignatureRemoval)}
         return {
             name: tensors
-            for name, tensors in self.source.missing_ends.items()
+            for name, tensors in self.source.missing_tensors.items()
             if name not in removed
         }
 
@@ -224,7 +224,9 @@ class EditedGraph:
         # With the keys that edits have renamed.
         source = dataclasses.replace(self.source, signature=signature)
         self._check_traceable()
-        return function_bodies.edited_module(source, self.state(), self.view, self.ends, name)
+        return function_bodies.edited_module(
+            source, self.state(), self.view, self.inputs_and_outputs, name
+        )
 
     def signature_modules(self) -> dict[str, ModuleCopy]:
         """The current function as a tf.Module for each signature that edits gave it."""
@@ -232,7 +234,9 @@ class EditedGraph:
         return {each.name: self.part_module(each) for each in signatures}
 
     def part_module(self, part: Signature) -> ModuleCopy:
-        """The part of the current function between the ends of a signature, as a tf.Module."""
+        """The part of the current function between the inputs and outputs of a signature, as a
+        tf.Module.
+        """
         self._check_traceable()
         return function_bodies.signature_module(self.state(), self.index, part, part.name)
 
@@ -268,12 +272,12 @@ class EditedGraph:
         }
 
     def external_tensors(self) -> tuple[str, ...]:
-        """The tensors that callers name: ends of signatures, arguments and results."""
+        """The tensors that callers name: those of signatures, arguments and results."""
         if self.boundary is not None:
             arguments, returns = self.boundary
             return tuple(dict.fromkeys((*arguments, *returns.values())))
-        ends = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
-        return tuple(dict.fromkeys(name for pairs in ends for _, name in pairs))
+        boundaries = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
+        return tuple(dict.fromkeys(name for pairs in boundaries for _, name in pairs))
 
     def plan_context(self) -> runtime.SourceContext:
         """The current graph, for planning."""

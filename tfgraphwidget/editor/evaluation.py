@@ -326,9 +326,9 @@ class Evaluator:
         originals = {
             name: original_name(name, (patch.input_renames for patch in patches)) for name in fed
         }
-        ends = now.outputs(executor.patches())
+        compared = now.outputs(executor.patches())
         boundary_outputs = executor.view.boundary[1]
-        if outputs is not None or boundary_outputs or not ends:
+        if outputs is not None or boundary_outputs or not compared:
             tensors = arguments.readable(
                 arguments.fetches(boundary_outputs if outputs is None else outputs)
             )
@@ -338,11 +338,11 @@ class Evaluator:
                     "for those of the graph."
                 )
             names = tensors or default_outputs(now.index, fed)
-            ends = {
+            compared = {
                 name: original_name(name, (patch.renamed for patch in patches)) for name in names
             }
         return _compare_runs(
-            (before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None
+            (before, now), {**originals, **compared}, tuple(compared), fed, must=outputs is not None
         )
 
     # Values
@@ -553,11 +553,11 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     return outputs
 
 
-def _before_updates(index: GraphIndex, ends: Sequence[str]) -> list[str]:
-    """The ends of a graph that no update of a variable comes before, and the gradients that an
+def _before_updates(index: GraphIndex, outputs: Sequence[str]) -> list[str]:
+    """The outputs of a graph that no update of a variable comes before, and the gradients that an
     optimizer applies.
 
-    If there are none of them, all the ends.
+    If there are none of them, all the outputs.
     """
     updates = np.flatnonzero(writes(index, range(len(index)))).tolist()
     after = forward(index, updates)
@@ -575,7 +575,7 @@ def _before_updates(index: GraphIndex, ends: Sequence[str]) -> list[str]:
         and not after[source]
         and {*index.dtypes(source)[port : port + 1]} - HANDLE_DTYPES
     ]
-    return [name for name in ends if not after[index.op(name)]] + gradients or [*ends]
+    return [name for name in outputs if not after[index.op(name)]] + gradients or [*outputs]
 
 
 def _compare_runs(

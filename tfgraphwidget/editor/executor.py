@@ -204,15 +204,15 @@ class EditExecutor(EditedGraph):
             growths = EditPlanner(self, steps).growths(command)
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
-    def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
+    def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
         """The ops of a part of a file in a graph of their own; None if the file is imported.
 
         Args:
             command: The clone of the part into another graph.
-            ends: The inputs and outputs of the part.
+            boundary: The inputs and outputs of the part.
         """
         with undone() as steps:
-            return EditPlanner(self, steps).part_of_file(command, ends)
+            return EditPlanner(self, steps).part_of_file(command, boundary)
 
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""

@@ -103,24 +103,24 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.runtime.session import edit_values
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
-        ends = (
+        boundary = (
             arguments.boundary(inputs, outputs)[0],
             arguments.outputs(outputs, use_selection=inputs is None),
         )
         is_function = core.executor.boundary is not None
         if is_function and not core.target.place.needs_import:
-            return self._extract_function(*ends)
-        part = _with_whole_loops(upstream(index, *ends[1], stop_at=ends[0]), ends[0])
-        behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
-        whole = part - ops(index, *behind) if behind else part
+            return self._extract_function(*boundary)
+        part = _with_whole_loops(upstream(index, *boundary[1], stop_at=boundary[0]), boundary[0])
+        cut = [name for name in boundary[0] if index.op(name) in part.ids and ":" not in name]
+        whole = part - ops(index, *cut) if cut else part
         init = core.executor.default_init()
         source = saving.file_extract(
             core,
             edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=core.target),
-            ends,
+            boundary,
         )
         if source is None and is_function:
-            return self._extract_function(*ends)
+            return self._extract_function(*boundary)
         if source is None:
             graph, session = edit_values.new_session(index.extras.versions())
             command = edits.command_of(
@@ -132,12 +132,14 @@ class FileAPI(ArgumentChecks):
                 session.close()
                 raise
             source = open_source(graph, session)
-        source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
+        source.notices += unused_inputs_notice(
+            unused_inputs(index, boundary[0], part.mask), boundary[1]
+        )
         editor: Any = type(self)
         extracted = editor(source, core.show)
         there = extracted._core.index.ids
         extracted.mark(
-            *([name for name in side if name.partition(":")[0] in there] for side in ends)
+            *([name for name in side if name.partition(":")[0] in there] for side in boundary)
         )
         result: Self = extracted
         return result
@@ -147,7 +149,7 @@ class FileAPI(ArgumentChecks):
         core = self._core
         command = edits.command_of(edits.Clone, core.arguments, inputs, outputs, "part")
         (module,) = function_bodies.clone_modules(
-            command, core.source, core.executor.state(), core.view, core.executor.ends
+            command, core.source, core.executor.state(), core.view, core.executor.inputs_and_outputs
         )
         editor: Any = type(self)
         part = editor(open_source(module.run), core.show)
@@ -170,7 +172,7 @@ class FileAPI(ArgumentChecks):
         does not change.
 
         Args:
-            at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for
+            at: The tensors or ops to cut after; lists of them, [["a:0"], ["b:0", "c:0"]], for
                 several cuts.
             inputs: The inputs of the whole; None for the marked ones, or else the placeholders that
                 the outputs need.
@@ -206,15 +208,15 @@ class FileAPI(ArgumentChecks):
         )
         groups: Sequence[Any] = list(at) if isinstance(at, list | tuple) and several else [at]
         cuts = [arguments.fetches(group) for group in groups]
-        ends = (
+        boundary = (
             arguments.boundary(inputs, outputs)[0],
             arguments.outputs(outputs, use_selection=inputs is None),
         )
         return split(
             self._core,
             cuts,
-            arguments.fetches(ends[0]),
-            arguments.fetches(ends[1]),
+            arguments.fetches(boundary[0]),
+            arguments.fetches(boundary[1]),
             self._extract_with_keys,
         )
 
@@ -364,15 +366,14 @@ class FileAPI(ArgumentChecks):
             )
         if format == "tensorboard":
             return export.write_events(Path(path), core.index, core.view.body.envelope())
-        ends = saving.ends_without_refused_ops(
+        boundary = saving.boundary_without_refused_ops(
             core, path, inputs, outputs, signatures, frozen=frozen
         )
-        if (
-            ends is not None
-        ):  # what stands in the way of a run is behind the outputs, or edits have taken it away
-            core = self.extract(*ends.boundary)._core
+        # What cannot run is downstream of the outputs, or edits have removed it.
+        if boundary is not None:
+            core = self.extract(*boundary.boundary)._core
             core.source.notices = ()
-            inputs, outputs, signatures = None, None, ends.signatures
+            inputs, outputs, signatures = None, None, boundary.signatures
         return saving.save(
             core,
             path,

@@ -211,7 +211,7 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> i
     """Open another state of what is open, and make edits again; widgets and listeners stay.
 
     Args:
-        records: The edits, as data, behind those that the source itself holds.
+        records: The edits, as data, after those that the source itself holds.
 
     Returns:
         How many edits the source itself holds.

@@ -13,7 +13,7 @@ from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.places import CalledFunction
-from tfgraphwidget.editor.signature_ends import signature_ends
+from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import (
     BodyState,
@@ -95,13 +95,13 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch
 
 
 def clone_modules(
-    command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+    command: Clone, source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary
 ) -> tuple[ModuleCopy, ...]:
     """The tf.Modules that are clones of a part of a function's body.
 
     Args:
         state: The state of the body, as `edited_state` returns it.
-        ends: The arguments and the results of the body.
+        boundary: The arguments and the results of the body.
 
     Returns:
         One module for each scope of the command, in order.
@@ -111,8 +111,8 @@ def clone_modules(
             say why.
     """
     command, index = _with_replaced(command, view.index)
-    inputs, outputs, also, notices = _module_ends(command, index)
-    arguments, returns = ends
+    inputs, outputs, also, notices = _module_boundary(command, index)
+    arguments, returns = boundary
     source.trust.check(
         effects_of(index, source.trust).of_run(outputs, inputs), "no function was made of it"
     )
@@ -165,14 +165,14 @@ def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]]
 
 
 def graph_source(
-    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+    source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary
 ) -> Source:
     """The current function's body as a graph with a session; see `runtime.functions`.
 
     Args:
         source: What was opened. Its title and its initial values are those of the result.
         state: The state of the body, as `edited_state` returns it.
-        ends: The arguments and the results of the body.
+        boundary: The arguments and the results of the body.
 
     Returns:
         The opened graph. Its signature has the names of the function's parameters too, where these
@@ -186,7 +186,7 @@ def graph_source(
         effects_of(view.index, source.trust).of_graph(), "no graph was made of the function"
     )
     source_of_body = runtime.functions.body_graph.body_source(
-        view.index, state, *ends, source.title
+        view.index, state, *boundary, source.title
     )
     source_of_body.initial_values = source.initial_values
     structure, signature = _structure(source, view), source_of_body.signature
@@ -204,13 +204,13 @@ def graph_source(
 
 
 def preview(
-    command: Clone, source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary
+    command: Clone, source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary
 ) -> Preview:
     """Preview `clone_modules`; nothing is made.
 
     Args:
         state: The state of the body, as `edited_state` returns it.
-        ends: The arguments and the results of the body.
+        boundary: The arguments and the results of the body.
 
     Returns:
         The ops, and the new and the shared state.
@@ -219,8 +219,8 @@ def preview(
         GraphEditError: The part cannot be copied.
     """
     command, index = _with_replaced(command, view.index)
-    inputs, outputs, also, notices = _module_ends(command, index)
-    arguments, returns = ends
+    inputs, outputs, also, notices = _module_boundary(command, index)
+    arguments, returns = boundary
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     _devices(command, index)
     copy_preview = runtime.functions.module_clone.preview(
@@ -234,16 +234,16 @@ def preview(
 def _copy_body(
     state: BodyState,
     index: GraphIndex,
-    ends: FunctionBoundary,
+    boundary: FunctionBoundary,
     into: str,
     structure: sources.CallStructure | None,
 ) -> ModuleCopy:
-    """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function
-    has.
+    """A whole body as a tf.Module that takes and gives `boundary`, with the variables that the
+    function has.
 
     `index` is the body as edits have left it.
     """
-    arguments, returns = ends
+    arguments, returns = boundary
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
     return runtime.functions.module_clone.as_module(
@@ -264,8 +264,8 @@ def _structure(source: Source, view: GraphView) -> sources.CallStructure | None:
     body, target = view.body, view.target
     if body.origins is None or source.signature is None or not isinstance(target, CalledFunction):
         return source.structure if body.origins is None else None
-    keys = signature_ends(source.signature, view).inputs
-    arguments, returns = target.edition.ends
+    keys = signature_boundary(source.signature, view).inputs
+    arguments, returns = target.edition.boundary
     tensors = {identifier(keys[tensor]): tensor for tensor in arguments if tensor in keys}
     return sources.CallStructure.of_tensors(
         view.index, tensors, len(_by_key(source, view, returns))
@@ -300,8 +300,8 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
                 "name a tensor that does not need it.",
                 [new],
             )
-        for reader in dict.fromkeys(index.consumer_lists[end[0]]):
-            rewriter.redirect(reader, end, edits.rewrite.tensor_name(index, other))
+        for consumer in dict.fromkeys(index.consumer_lists[end[0]]):
+            rewriter.redirect(consumer, end, edits.rewrite.tensor_name(index, other))
     replaced = {
         edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old))
         for old, _ in command.replace
@@ -315,7 +315,7 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
     return dataclasses.replace(command, inputs=inputs, replace=()), rewired
 
 
-def _module_ends(
+def _module_boundary(
     command: Clone, index: GraphIndex
 ) -> tuple[tuple[str, ...], tuple[str, ...], Collection[int], tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
@@ -339,15 +339,15 @@ def _module_ends(
 
 
 def edited_module(
-    source: Source, state: BodyState, view: GraphView, ends: FunctionBoundary, name: str
+    source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary, name: str
 ) -> ModuleCopy:
     """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
 
     Args:
         source: What was opened, with the signature as edits have left it.
-        ends: The arguments and results of the function after the edits.
+        boundary: The arguments and results of the function after the edits.
     """
-    arguments, returns = ends
+    arguments, returns = boundary
     structure = _edited_structure(source, view, state, arguments)
     return _copy_body(
         state, view.index, (arguments, _by_key(source, view, returns)), name, structure
@@ -372,7 +372,7 @@ def signature_module(
 def _edited_structure(
     source: Source, view: GraphView, state: BodyState, now: Sequence[str]
 ) -> sources.CallStructure | None:
-    """How a function is called that edits may have given further arguments, behind those that it
+    """How a function is called that edits may have given further arguments, after those that it
     has.
     """
     structure, before, index = _structure(source, view), view.body.arguments, view.index
@@ -398,6 +398,6 @@ def _by_key(source: Source, view: GraphView, returns: Mapping[str, str]) -> dict
     if source.signature is None or view.body.origins is None:
         return dict(returns)
     keys: dict[str, list[str]] = {}
-    for key, result in signature_ends(source.signature, view).outputs.items():
+    for key, result in signature_boundary(source.signature, view).outputs.items():
         keys.setdefault(result, []).append(key)
     return {key: result for name, result in returns.items() for key in keys.get(result, [name])}

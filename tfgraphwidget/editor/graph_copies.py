@@ -180,7 +180,9 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
             outside=preview.inputs + preview.control_inputs,
             shared=tuple(state.name for state in preview.shared),
             report=preview,
-            _names=_names_of_copy((*share(copies.pairs, k), *preview.replaced), origin.ends),
+            _names=_names_of_copy(
+                (*share(copies.pairs, k), *preview.replaced), origin.named_tensors
+            ),
             _keys=partial(clone_values.checkpoint_keys, patch, origin),
             _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
             _in_graph=partial(parts_of, k),
@@ -188,12 +190,14 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
         )
 
 
-def _names_of_copy(pairs: Iterable[tuple[str, str]], ends: Mapping[str, str]) -> dict[str, str]:
+def _names_of_copy(
+    pairs: Iterable[tuple[str, str]], named_tensors: Mapping[str, str]
+) -> dict[str, str]:
     """The copy's name for each of the original's; for the names of arguments and results, where no
     op has them.
     """
     names = dict(pairs)
-    for key, tensor in ends.items():
+    for key, tensor in named_tensors.items():
         op, port = split_tensor(tensor)
         new_name = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
         if new_name:

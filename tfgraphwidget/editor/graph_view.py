@@ -182,9 +182,9 @@ class GraphView:
         entry_ops = {index.ids[name] for name in self._entered if name in index.ids}
         names = [name for name in self.boundary[0] if _is_in(index, name)]
         for op, port in pairs(index, names):
-            readers = entry_ops.intersection(traversal.readers_of(index, [(op, port)]).tolist())
-            before += sorted(readers)
-            after += [] if readers else [op]
+            consumers = entry_ops.intersection(traversal.consumers_of(index, [(op, port)]).tolist())
+            before += sorted(consumers)
+            after += [] if consumers else [op]
         return before, after
 
     @property

@@ -207,9 +207,9 @@ class Inspection:
                 index.extras.function(reference.function), shapes
             ):
                 yield f"{reference.label} {sort}" if len(self.functions) > 1 else sort, name, text
-        arguments, returns = core.executor.ends
-        ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
-        if self.name in ends or (self.name.strip("/") == "" and ends):
+        arguments, returns = core.executor.inputs_and_outputs
+        boundary_ops = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
+        if self.name in boundary_ops or (self.name.strip("/") == "" and boundary_ops):
             yield from body_signature(index, arguments, returns)
 
     def rows(self) -> list[dict[str, str]]:

@@ -113,8 +113,8 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say
             why.
     """
-    index, into, ends = context.index, command.into, context.ends
-    assert ends is not None  # only a function that was opened itself is edited so
+    index, into, boundary = context.index, command.into, context.boundary
+    assert boundary is not None  # only a function that was opened itself is edited so
     edits.clone.check_own_scope(command, index)
     joining = _joining(command)
     connected = {_tensor_of(joining, name, into): own for name, own in command.connect}
@@ -150,7 +150,7 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         scopes=(into,),
         report=edits.Report(graft.notes),
         traced=graft.traced,
-        ends=_ends(ends, into, further, outputs),
+        boundary=_boundary_after(boundary, into, further, outputs),
     )
     patch = replace(context.infer_shapes(context.index, patch), function=context.function)
     ops = tuple(node.name for node in change.nodes)
@@ -171,18 +171,18 @@ def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dic
     return names
 
 
-def _ends(
-    ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]
+def _boundary_after(
+    boundary: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]
 ) -> FunctionBoundary:
-    """The arguments and results of the function, with those that come from what is added behind
+    """The arguments and results of the function, with those that come from what is added after
     them.
     """
     scope = into.replace("/", "_")
     keys = [scope] if len(outputs) == 1 else [f"{scope}_{key}" for key in outputs]
     added: dict[str, str] = {}
     for key, name in zip(keys, outputs.values(), strict=True):
-        added[free_name(key, {other.lower() for other in (*ends[1], *added)})] = name
-    return (*ends[0], *arguments), {**ends[1], **added}
+        added[free_name(key, {other.lower() for other in (*boundary[1], *added)})] = name
+    return (*boundary[0], *arguments), {**boundary[1], **added}
 
 
 def _joining(command: Add) -> _Joining:
@@ -230,11 +230,11 @@ def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
 def _of_graph(
     source: Source, index: GraphIndex, state: BodyState, signature: Signature
 ) -> _Joining:
-    ends, init = (
+    boundary, init = (
         (dict(signature.inputs), dict(signature.outputs)),
         "current" if source.has_values else "initial",
     )
-    return _Joining(index, state, *ends, init, _fresh(source))
+    return _Joining(index, state, *boundary, init, _fresh(source))
 
 
 def graph_module(
@@ -253,9 +253,13 @@ def graph_module(
     Raises:
         GraphEditError: A function cannot hold the graph.
     """
-    ends = [tensor for _, tensor in signature.inputs], [tensor for _, tensor in signature.outputs]
+    boundary = (
+        [tensor for _, tensor in signature.inputs],
+        [tensor for _, tensor in signature.outputs],
+    )
     source.trust.check(
-        effects_of(index, source.trust).of_run(ends[1], ends[0]), "no function was made of it"
+        effects_of(index, source.trust).of_run(boundary[1], boundary[0]),
+        "no function was made of it",
     )
     joining = _of_graph(
         source, index, function_bodies.graph_state(source, index, patches), signature

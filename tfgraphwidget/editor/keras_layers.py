@@ -13,7 +13,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import (
-    functional_ends,
+    functional_boundary,
     functional_model,
     functional_nodes,
     is_keras_model,
@@ -144,7 +144,7 @@ class _Layers:
             0,
             new,
         )
-        if patch.ends is not None:
+        if patch.boundary is not None:
             self._results.append((scope, new))
 
     def _move(self, line: str, old: str, new: str) -> None:
@@ -169,10 +169,10 @@ class _Layers:
     def model(self) -> KerasModel:
         """A new Functional model of the same inputs."""
         keras = sys.modules["keras"]
-        inputs, ends = functional_ends(self._model)
+        inputs, results = functional_boundary(self._model)
         tensors: dict[_LayerTensor, object] = dict(self._inputs)
         outputs = keras.tree.map_structure(
-            lambda tensor: self._value(self._replacements.get(tensor, tensor), tensors), ends
+            lambda tensor: self._value(self._replacements.get(tensor, tensor), tensors), results
         )
         more = {
             key: self._value(self._replacements.get(name, name), tensors)
@@ -275,8 +275,10 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     batch = [
         rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs
     ]
-    results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
-    keys = list(executor.ends[1])
+    results = model(
+        keras.tree.pack_sequence_as(functional_boundary(model)[0], batch), training=False
+    )
+    keys = list(executor.inputs_and_outputs[1])
     outputs = (
         results
         if isinstance(results, dict)

@@ -58,7 +58,7 @@ def lint_editor(
         index,
         lambda: _outputs(core),
         core.executor.signatures if len(core.navigator.path) == 1 else (),
-        core.executor.missing_ends,
+        core.executor.missing_tensors,
         plan=lambda command: runtime.plan(command, core.executor.plan_context()),
         value=lambda name: Inspection(core, name).array(),
         has_device=devices.has,
@@ -70,7 +70,7 @@ def lint_editor(
         trust=core.source.trust,
         is_file=core.target.place.needs_import,
         in_function=core.executor.boundary is not None,
-        results=core.executor.ends[1],
+        results=core.executor.inputs_and_outputs[1],
         others=lambda: _other_graphs(core),
     )
     return lint.lint(context, only, never)

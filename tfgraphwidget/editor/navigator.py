@@ -156,16 +156,18 @@ class Navigator:
         self.signature_paths |= {self.path}
 
     def start(self, source: Source) -> None:
-        """Enter the function that computes the chosen signature, or mark its ends in the graph."""
+        """Enter the function that computes the chosen signature, or mark its inputs and outputs in
+        the graph.
+        """
         for op in source.entrance:
             shared = any(
                 each.function in source.shared_functions for each in self.called_functions(op)
             )
             self.enter(op, everywhere=shared)
         if source.signature is not None and not source.entrance:
-            ends = source.signature.inputs, source.signature.outputs
+            boundary = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use
-                self.here.mark(*(tuple(name for _, name in side) for side in ends))
+                self.here.mark(*(tuple(name for _, name in side) for side in boundary))
 
 
 class _FunctionsOf:

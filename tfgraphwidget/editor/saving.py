@@ -16,7 +16,7 @@ from tfgraphwidget import edits, export, lint
 from tfgraphwidget.argument_checks import check_seconds, value_text
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
-from tfgraphwidget.editor.signature_ends import signature_ends
+from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
@@ -59,7 +59,7 @@ _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
 
 
-class Ends(NamedTuple):
+class RequestedBoundary(NamedTuple):
     """The inputs, outputs and signatures that the user gave, in a form that `save` takes."""
 
     inputs: object
@@ -108,11 +108,11 @@ def save(
     notices: list[str] = []
     core.save_notices = notices
     source, target = core.source, core.target
-    ends = Ends(inputs, outputs, signatures)
+    requested = RequestedBoundary(inputs, outputs, signatures)
     signature = options.get("signature")
     seconds: Any = options.get("timeout")
     _check_numbers(seconds, options.get("opset"))
-    if signature is not None and any(end is not None for end in ends):
+    if signature is not None and any(end is not None for end in requested):
         raise GraphEditError(
             either(
                 "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but "
@@ -152,7 +152,9 @@ def save(
             if document is not None:
                 export.save_document(saved, document, notices)
             else:
-                export.save_graph(saved, kind, _graph_to_save(core, kind, ends, settings, notices))
+                export.save_graph(
+                    saved, kind, _graph_to_save(core, kind, requested, settings, notices)
+                )
     except GraphEditError as error:
         if error.code == "conversion-refused" and not error.fixes:
             error.fixes = _fixes_of(core, error.ops)
@@ -160,14 +162,14 @@ def save(
     else:
         notices += _breakage_notices(breakage, is_repaired=len(source.notices) > notices_before)
         notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
-        if signature is None and all(end is None for end in ends):
+        if signature is None and all(end is None for end in requested):
             notices += _notices_of_a_function(core, saved)
     finally:
         restore_file()
     if core.file_watch is not None:
         core.file_watch.accept(saved)
     for notice in notices:
-        # Behind `GraphEditor.save` and the check of its arguments.
+        # `GraphEditor.save`, after the check of its arguments.
         warnings.warn(notice, stacklevel=4)
     return saved
 
@@ -309,15 +311,19 @@ def _document(core: EditorCore, kind: str) -> export.Document | None:
 
 
 def _graph_to_save(
-    core: EditorCore, kind: str, ends: Ends, settings: export.SaveSettings, notices: list[str]
+    core: EditorCore,
+    kind: str,
+    requested: RequestedBoundary,
+    settings: export.SaveSettings,
+    notices: list[str],
 ) -> export.ExportRequest:
     """The current graph with what a kind of file has beside its ops."""
     request = replace(export_request(core), settings=settings, notices=notices)
     if core.executor.boundary is not None:
-        request = replace(request, function=_OpenFunction(core, ends))
+        request = replace(request, function=_OpenFunction(core, requested))
     if kind == export.SAVED_MODEL:
         request = replace(request, opened_model=_opened_saved_model(core))
-        edited = _edited_saved_model(core, request, ends)
+        edited = _edited_saved_model(core, request, requested)
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
     is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
@@ -325,7 +331,7 @@ def _graph_to_save(
         request.function is not None and request.read_only
     ):  # whose modules have its signatures
         return request
-    return replace(request, signatures=requested_signatures(core, *ends))
+    return replace(request, signatures=requested_signatures(core, *requested))
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:
@@ -407,14 +413,14 @@ def original_names(core: EditorCore) -> dict[str, str]:
     return names
 
 
-def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | None:
+def file_extract(core: EditorCore, command: Clone, boundary: Boundary) -> Source | None:
     """A part of a file's graph as a file of its own; None if it must be imported for that.
 
     Args:
         command: The clone of the part into another graph.
-        ends: The inputs and outputs of the part.
+        boundary: The inputs and outputs of the part.
     """
-    added = core.executor.part_of_file(command, ends)
+    added = core.executor.part_of_file(command, boundary)
     if added is None:
         return None
     index = apply_patch(
@@ -436,7 +442,7 @@ def script_of(core: EditorCore, file: str) -> Script:
     return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
 
 
-class RunnableEnds(NamedTuple):
+class RunnableBoundary(NamedTuple):
     """What the signatures of a part that can run are.
 
     Attributes:
@@ -448,7 +454,7 @@ class RunnableEnds(NamedTuple):
     signatures: dict[str, tuple[dict[str, str], dict[str, str]]]
 
 
-def ends_without_refused_ops(
+def boundary_without_refused_ops(
     core: EditorCore,
     path: str | PathLike[str],
     inputs: object,
@@ -456,16 +462,16 @@ def ends_without_refused_ops(
     signatures: object,
     *,
     frozen: bool,
-) -> RunnableEnds | None:
-    """The ends of the part to be written, if that can run and the whole file cannot.
+) -> RunnableBoundary | None:
+    """The boundary of the part to be written, if that can run and the whole file cannot.
 
     TensorFlow imports a file whole, with ops that it does not know or that are placed on other
     machines. What a frozen graph, a SavedModel or a converted model needs of the file may have
     none.
 
     Returns:
-        The ends; None where the file can run, where the part cannot, or where the format needs the
-        whole graph.
+        The boundary; None where the file can run, where the part cannot, or where the format needs
+        the whole graph.
     """
     suffix = Path(path).suffix.lower()
     is_folder = not suffix or str(path).endswith("/")
@@ -476,9 +482,9 @@ def ends_without_refused_ops(
         return None  # a SavedModel keeps its other files, and needs no run for that
     if not is_part or not core.target.live_refusal or core.executor.boundary is not None:
         return None
-    ends = requested_signatures(core, inputs, outputs, signatures)
-    input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]
-    output_tensors = [tensor for signature in ends for _, tensor in signature.outputs]
+    requested = requested_signatures(core, inputs, outputs, signatures)
+    input_tensors = [tensor for signature in requested for _, tensor in signature.inputs]
+    output_tensors = [tensor for signature in requested for _, tensor in signature.outputs]
     index = core.index
     input_types = {index.types[index.op(tensor)] for tensor in input_tensors}
     if not output_tensors or not input_types <= REQUIRED_PLACEHOLDERS:
@@ -490,9 +496,12 @@ def ends_without_refused_ops(
         index.typing.definition(n.op) is None for n in node_defs
     ):
         return None
-    return RunnableEnds(
+    return RunnableBoundary(
         (list(dict.fromkeys(input_tensors)), list(dict.fromkeys(output_tensors))),
-        {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in ends},
+        {
+            signature.name: (dict(signature.inputs), dict(signature.outputs))
+            for signature in requested
+        },
     )
 
 
@@ -565,7 +574,7 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
     """The marked boundary, or that of the function, signature or apparent purpose."""
     if any(core.view.boundary):
         return core.view.boundary
-    arguments, results = core.executor.ends
+    arguments, results = core.executor.inputs_and_outputs
     if results:
         return arguments, tuple(results.values())
     state = core.index, core.executor.signatures
@@ -628,7 +637,7 @@ def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
 
 
 def _edited_saved_model(
-    core: EditorCore, request: export.ExportRequest, ends: Ends
+    core: EditorCore, request: export.ExportRequest, requested: RequestedBoundary
 ) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
@@ -636,7 +645,7 @@ def _edited_saved_model(
     entered by the user.
     """
     source, target, is_graph = core.source, core.target, core.view.target is core.target
-    if request.opened_model is None or any(end is not None for end in ends):
+    if request.opened_model is None or any(end is not None for end in requested):
         return None
     if not (is_graph or _is_on_the_way(core)):
         return None
@@ -663,19 +672,22 @@ class _OpenFunction:
     """
 
     core: EditorCore
-    ends: Ends
+    requested: RequestedBoundary
 
     def modules(self) -> dict[str, Module]:
-        executor, (inputs, outputs, signatures) = self.core.executor, self.ends
+        executor, (inputs, outputs, signatures) = self.core.executor, self.requested
         if inputs is outputs is signatures is None:
             return {
                 export.DEFAULT: executor.edited_module("edited"),
                 **executor.signature_modules(),
             }
-        arguments, returns = executor.ends
-        ends = (arguments if inputs is None else inputs, returns if outputs is None else outputs)
+        arguments, returns = executor.inputs_and_outputs
+        boundary = (
+            arguments if inputs is None else inputs,
+            returns if outputs is None else outputs,
+        )
         parts = requested_signatures(
-            self.core, *(ends if signatures is None else (None, None)), signatures
+            self.core, *(boundary if signatures is None else (None, None)), signatures
         )
         return {part.name: executor.part_module(part) for part in parts}
 
@@ -683,17 +695,17 @@ class _OpenFunction:
         core, index = self.core, self.core.index
         if not core.target.place.needs_import:
             return None
-        arguments, returns = core.executor.ends
+        arguments, returns = core.executor.inputs_and_outputs
         signatures = (
-            requested_signatures(core, *self.ends)
-            if any(end is not None for end in self.ends)
+            requested_signatures(core, *self.requested)
+            if any(end is not None for end in self.requested)
             else ()
         )
         if not signatures:
             keys = (
                 {}
                 if core.source.signature is None
-                else signature_ends(core.source.signature, core.view).inputs
+                else signature_boundary(core.source.signature, core.view).inputs
             )
             inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
             signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)

@@ -27,7 +27,8 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def selection(self) -> Selection | None:
-        """The selected ops: those between the marked ends, or those that were assigned.
+        """The selected ops: those between the marked inputs and outputs, or those that were
+        assigned.
 
         Assign a Selection, names of ops, or None. It is None if nothing is selected, and also after
         an edit that cut every path between the marked tensors or removed the selected ops.

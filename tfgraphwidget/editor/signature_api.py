@@ -50,7 +50,8 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
         return {signature.name: signature for signature in self._core.executor.signatures}
 
     def open(self, name: str) -> None:
-        """Show what a signature computes: its function's body, or the graph with marked ends.
+        """Show what a signature computes: its function's body, or the graph with marked inputs and
+        outputs.
 
         A file opens by itself on "serving_default", or on its only signature.
 
@@ -63,8 +64,8 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
         Example:
             >>> import tempfile, tfgraphwidget as tgw
             >>> folder = tempfile.mkdtemp() + "/model"
-            >>> ends = {"embed": ("x:0", "net/hidden/Relu:0"), "classify": ("x:0", "net/logits:0")}
-            >>> path = tgw.example().save(folder, signatures=ends)
+            >>> embed, classify = ("x:0", "net/hidden/Relu:0"), ("x:0", "net/logits:0")
+            >>> path = tgw.example().save(folder, signatures={"embed": embed, "classify": classify})
             >>> editor = tgw.edit(folder)
             >>> editor.signatures.open("embed")
             >>> editor.inputs, editor.outputs

@@ -29,13 +29,13 @@ from tfgraphwidget.graph import (
     Loop,
     Mask,
     Signature,
+    consumers_of,
     enclosing_blocks,
     enclosing_ops,
     forward,
     mask_of,
     needed_ops,
     pairs,
-    readers_of,
     side_effects,
     writes,
 )
@@ -58,7 +58,7 @@ _TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class PartEnds:
+class PartBoundary:
     """The inputs and outputs of a part, as names of tensors of the whole graph."""
 
     inputs: Names
@@ -80,12 +80,12 @@ class Split(Sequence[E], Generic[E]):
         self,
         core: EditorCore,
         outputs: Names,
-        ends: Sequence[PartEnds],
+        boundaries: Sequence[PartBoundary],
         parts: Sequence[E],
         added: Names,
     ):
         self._core, self._outputs = core, outputs
-        self.parts, self.ends, self.added = tuple(parts), tuple(ends), added
+        self.parts, self.ends, self.added = tuple(parts), tuple(boundaries), added
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
         """Run the parts one after another.
@@ -109,10 +109,10 @@ class Split(Sequence[E], Generic[E]):
                     + either(f": feeds={{{name!r}: …}}.", "."),
                     [name],
                 )
-        for part, ends in zip(self.parts, self.ends, strict=True):
-            inputs, outputs = _own_ends(part._core, ends)
-            fed = {own: values[name] for own, name in zip(inputs, ends.inputs, strict=True)}
-            values |= zip(ends.outputs, _run(part._core, outputs, fed), strict=True)
+        for part, boundary in zip(self.parts, self.ends, strict=True):
+            inputs, outputs = _own_boundary(part._core, boundary)
+            fed = {own: values[name] for own, name in zip(inputs, boundary.inputs, strict=True)}
+            values |= zip(boundary.outputs, _run(part._core, outputs, fed), strict=True)
         return {name: np.asarray(values[name]) for name in self._outputs}
 
     def check(self, feeds: Mapping[str, object] | None = None) -> float:
@@ -148,9 +148,9 @@ class Split(Sequence[E], Generic[E]):
         """What no part gives: the inputs of the whole that are needed, also those that are outputs
         of it.
         """
-        part_outputs = {name for ends in self.ends for name in ends.outputs}
+        part_outputs = {name for boundary in self.ends for name in boundary.outputs}
         names = dict.fromkeys(
-            [*(name for ends in self.ends for name in ends.inputs), *self._outputs]
+            [*(name for boundary in self.ends for name in boundary.inputs), *self._outputs]
         )
         return [name for name in names if name not in part_outputs]
 
@@ -214,10 +214,10 @@ class Split(Sequence[E], Generic[E]):
 
     def __repr__(self) -> str:
         lines = []
-        for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
-            inputs = names_text(ends.inputs) or "nothing"
+        for number, (part, boundary) in enumerate(zip(self.parts, self.ends, strict=True), 1):
+            inputs = names_text(boundary.inputs) or "nothing"
             lines.append(
-                f"{number}. {inputs} → {names_text(ends.outputs)}: "
+                f"{number}. {inputs} → {names_text(boundary.outputs)}: "
                 f"{count_text(len(part._core.index), 'op')}"
             )
         return "\n".join(lines)
@@ -242,9 +242,11 @@ def split(
     plan = _CutPlan(
         index, _tensors(index, inputs), _tensors(index, outputs), core.view.body.constants
     )
-    ends = plan.parts([_tensors(index, cut) for cut in at])
-    parts = [extract(list(each.inputs), list(each.outputs)) for each in ends]
-    return Split(core, tuple(plan.names(plan.outputs)), ends, parts, tuple(plan.names(plan.added)))
+    boundaries = plan.parts([_tensors(index, cut) for cut in at])
+    parts = [extract(list(each.inputs), list(each.outputs)) for each in boundaries]
+    return Split(
+        core, tuple(plan.names(plan.outputs)), boundaries, parts, tuple(plan.names(plan.added))
+    )
 
 
 def keys_of(core: EditorCore) -> dict[str, str]:
@@ -255,13 +257,14 @@ def keys_of(core: EditorCore) -> dict[str, str]:
     """
     executor = core.executor
     if executor.boundary is not None:
-        return {tensor: key for key, tensor in reversed(executor.ends[1].items())}
-    ends = (end for each in executor.signatures for end in (*each.inputs, *each.outputs))
-    return {tensor: key for key, tensor in reversed([*ends])}
+        return {tensor: key for key, tensor in reversed(executor.inputs_and_outputs[1].items())}
+    named = (end for each in executor.signatures for end in (*each.inputs, *each.outputs))
+    return {tensor: key for key, tensor in reversed([*named])}
 
 
 def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
-    """Give the graph of a part a signature of its marked ends, if some of them have keys.
+    """Give the graph of a part a signature of its marked inputs and outputs, if some of them have
+    keys.
 
     Args:
         core: The parts of the editor of the part.
@@ -270,7 +273,7 @@ def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
     inputs, outputs = core.view.boundary
     if not outputs or keys.keys().isdisjoint((*inputs, *outputs)):
         return
-    default = core.arguments.signature_ends(DEFAULT, inputs, outputs)
+    default = core.arguments.signature_boundary(DEFAULT, inputs, outputs)
     sides = [[(keys.get(tensor, key), tensor) for key, tensor in side] for side in default]
     if all(len(dict(side)) == len(side) for side in sides):
         core.source.signatures = (Signature(DEFAULT, tuple(sides[0]), tuple(sides[1])),)
@@ -300,7 +303,7 @@ class _CutPlan:
         placeholders = [op for op in fed if index.names[op] not in constants]
         self.inputs = list(dict.fromkeys([*inputs, *((op, 0) for op in placeholders)]))
         effects = side_effects(index, np.flatnonzero(self.whole).tolist())
-        starts = [*readers_of(index, self.inputs).tolist(), *effects]
+        starts = [*consumers_of(index, self.inputs).tolist(), *effects]
         # What a later part must not compute again.
         self._depends = self.whole & forward(index, starts)
 
@@ -308,8 +311,8 @@ class _CutPlan:
         """The names of tensors."""
         return [f"{self.index.names[op]}:{port}" for op, port in tensors]
 
-    def parts(self, cuts: Sequence[list[Tensor]]) -> list[PartEnds]:
-        """The ends of the parts."""
+    def parts(self, cuts: Sequence[list[Tensor]]) -> list[PartBoundary]:
+        """The inputs and outputs of the parts."""
         available = list(self.inputs)
         earlier: Mask = np.zeros(len(self.index), bool)
         parts, masks = [], []
@@ -335,8 +338,8 @@ class _CutPlan:
             outputs = list(dict.fromkeys([*cut, *crossing, *early]))
             outputs = [tensor for tensor in outputs if tensor not in available]
             mask = needed_ops(self.index, self.names(available), self.names(outputs))
-            inputs = [t for t in available if mask[readers_of(self.index, [t])].any()]
-            parts.append(PartEnds(tuple(self.names(inputs)), tuple(self.names(outputs))))
+            inputs = [t for t in available if mask[consumers_of(self.index, [t])].any()]
+            parts.append(PartBoundary(tuple(self.names(inputs)), tuple(self.names(outputs))))
             masks.append(mask)
             available += outputs
             earlier = until
@@ -346,7 +349,7 @@ class _CutPlan:
     def _check_cut(self, cut: Sequence[Tensor], earlier: Mask) -> None:
         for op, port in cut:
             (name,) = self.names([(op, port)])
-            is_read = self.whole[readers_of(self.index, [(op, port)])].any()
+            is_read = self.whole[consumers_of(self.index, [(op, port)])].any()
             if not self.whole[op] or not is_read or earlier[op] or (op, port) in self.inputs:
                 raise GraphEditError(
                     either(f"split(at={name!r}): the tensor", f"Tensor {name!r}")
@@ -368,7 +371,7 @@ class _CutPlan:
             raise GraphEditError(
                 either("split(at=...): tensor", "Tensor")
                 + f" '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut "
-                "before or behind it.",
+                "before or after it.",
                 [name],
                 code="cut-in-loop",
             )
@@ -443,11 +446,11 @@ def _tensor(index: GraphIndex, name: str) -> str:
     return f"{index.names[op]}:{port}"
 
 
-def _own_ends(core: EditorCore, ends: PartEnds) -> tuple[Sequence[str], Sequence[str]]:
+def _own_boundary(core: EditorCore, boundary: PartBoundary) -> tuple[Sequence[str], Sequence[str]]:
     """The inputs and outputs of a part, by the names that they have in its own graph."""
     if core.executor.boundary is None:
-        return ends.inputs, ends.outputs
-    arguments, results = core.executor.ends
+        return boundary.inputs, boundary.outputs
+    arguments, results = core.executor.inputs_and_outputs
     return [_tensor(core.index, name) for name in arguments], [*results.values()]
 
 

@@ -26,7 +26,7 @@ _LONGEST = 160  # characters of a line
 
 def summarize(core: EditorCore) -> str:
     """The summary; see `AnalysisAPI.summary`."""
-    lines = [*_head(core), *_ends(core), *_scopes(core), *_oddities(core)]
+    lines = [*_head(core), *_inputs_and_outputs(core), *_scopes(core), *_oddities(core)]
     return "\n".join(escape(line)[:_LONGEST] for line in lines)
 
 
@@ -49,7 +49,7 @@ def _head(core: EditorCore) -> Iterator[str]:
     )
 
 
-def _ends(core: EditorCore) -> Iterator[str]:
+def _inputs_and_outputs(core: EditorCore) -> Iterator[str]:
     index = core.index
     is_whole = len(core.navigator.path) == 1  # else the tensors are of another graph
     signatures = []

@@ -369,7 +369,7 @@ class Command(ABC):
 
         Args:
             writer: How values are written that are not literals.
-            where: The function that the edit was done in, for a comment behind the call.
+            where: The function that the edit was done in, for a comment after the call.
 
         Returns:
             One line of Python.

@@ -128,7 +128,7 @@ class PlanContext(Protocol):
         """The tensors that callers of the edited function pass in; () for a graph."""
 
     @property
-    def ends(self) -> FunctionBoundary | None:
+    def boundary(self) -> FunctionBoundary | None:
         """The arguments and results of the edited function, if no op calls it: an edit may change
         them; else None.
         """
@@ -144,7 +144,7 @@ class PlanContext(Protocol):
         """The signatures of the graph that was opened."""
 
     @property
-    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+    def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors that the graph does not have, by the signatures of the file that name
         them.
         """
@@ -153,6 +153,11 @@ class PlanContext(Protocol):
     def new_names(self) -> Mapping[str, str]:
         """The names of the ops that edits have renamed, by those before: gradient ops are named
         after these.
+        """
+
+    def hidden_node(self, name: str) -> NodeDef | None:
+        """The NodeDef of an op that edits or undo have removed and TensorFlow still holds; None
+        where it holds none of that name.
         """
 
     def require_graph(self) -> None:
@@ -278,16 +283,20 @@ class IndexContext:
     hands_over_state: bool = True
     function: str = ""
     arguments: tuple[str, ...] = ()
-    ends: FunctionBoundary | None = None
+    boundary: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
-    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing_tensors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     new_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> GraphIndex:
         """The graph that the patch is for."""
         return self.index if self.into is None else self.into
+
+    def hidden_node(self, name: str) -> NodeDef | None:  # noqa: ARG002
+        """None: arrays hold no more than the graph."""
+        return None
 
     def require_graph(self) -> None:
         """Do nothing: arrays can be edited in every way."""

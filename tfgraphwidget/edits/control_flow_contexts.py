@@ -324,7 +324,7 @@ def context_names(contexts: Iterable[ContextDef]) -> Iterator[str]:
 
 
 def structural_tensors(context: ContextDef) -> Iterator[str]:
-    """The tensors that a context hangs on: its pivots, and the ends of a loop."""
+    """The tensors that a context hangs on: its pivots, and the Enters and Exits of a loop."""
     for field, value in context.ListFields():
         if field.name.endswith("_names"):
             yield from value

@@ -4,7 +4,7 @@ TensorFlow reads a graph by the version of its producer. An op type may have end
 (`OpDef.deprecation`), and a few op types changed their meaning: then other ops take the place of
 one that comes into a newer graph, or into a function, which always is of the present version
 (test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function). The op that gives the
-results keeps the name of the original, so that its readers stay as they are.
+results keeps the name of the original, so that its consumers stay as they are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def translate_old_ops(
         originals: The names that the ops have in their graph, where these are others.
 
     Returns:
-        The NodeDefs in their order, each behind the new ones that it needs.
+        The NodeDefs in their order, each after the new ones that it needs.
 
     Raises:
         NotClonable: An op type has ended, and there is no other for it.

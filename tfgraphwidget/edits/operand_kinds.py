@@ -134,7 +134,7 @@ class Resolver(Protocol):
     def has_gradient_ops(self, part: str | Selection) -> bool:
         """Whether gradient ops of a `part` can be told from other ops."""
 
-    def signature_ends(
+    def signature_boundary(
         self, name: str, inputs: object, outputs: object
     ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
         """The inputs and outputs of a new signature by their keys.

@@ -169,19 +169,19 @@ class NewShape(NamedTuple):
 
 class StaleConstant(NamedTuple):
     """A constant that holds a size which is another one now, `value`, and takes it to the op
-    `reader`.
+    `consumer`.
 
     `proposed` is what it should hold, with a text where only a run of the graph shows it; None if
     it is not known. `at` is the place of the size in it, None for one that holds it as its own
-    shape; `slot` the reader's input. At run time the size is `times` the product of the dimensions
-    `positions` of the tensor `source`, and `plus`; where `source` is "", of the input. `function`
-    is the function whose body has the constant.
+    shape; `slot` the consumer's input. At run time the size is `times` the product of the
+    dimensions `positions` of the tensor `source`, and `plus`; where `source` is "", of the input.
+    `function` is the function whose body has the constant.
     """
 
     op: str
     value: int | tuple[int, ...]
     proposed: int | str | tuple[int | str, ...] | None
-    reader: str
+    consumer: str
     at: int | None = None
     slot: int = 0
     positions: tuple[int, ...] = (0,)
@@ -232,8 +232,8 @@ class Patch:
         signature_edits: What becomes of the signatures.
         renamed: (old, new) names of ops that are removed and added only because of a new name. The
             new op takes the place of the old one in graph order.
-        ends: The arguments and results that a function has from then on; None for those that it
-            had. See `PlanContext.ends`.
+        boundary: The arguments and results that a function has from then on; None for those that it
+            had. See `PlanContext.boundary`.
         function: The function whose body is edited; "" for the graph itself.
         init: The initial values of new variables, see `edits.clone.command.Clone`.
         values: Readers of the values that variables have which are new in a file, by their handle
@@ -264,7 +264,7 @@ class Patch:
     output_renames: tuple[tuple[str, str], ...] = ()
     signature_edits: tuple[SignatureEdit, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    ends: FunctionBoundary | None = None
+    boundary: FunctionBoundary | None = None
     function: str = ""
     init: str | tuple[tuple[str, object], ...] = "none"
     values: tuple[tuple[str, Callable[[], object]], ...] = field(
@@ -367,7 +367,7 @@ class Patch:
         remove = replace(
             dependents,
             members=members,
-            # Its own have ends and tensors from outside, too.
+            # Its own have boundaries and tensors from outside, too.
             contexts=(
                 *own.contexts,
                 *dependents.contexts,
@@ -485,15 +485,17 @@ def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     stack = list(removed)
     while stack:
         at = stack.pop()
-        for reader in (
-            index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], [])
+        for consumer in (
+            index.consumer_lists[at]
+            + index.control_consumer_lists[at]
+            + beside.get(index.names[at], [])
         ):
-            if reader not in removed:
-                removed.add(reader)
-                stack.append(reader)
+            if consumer not in removed:
+                removed.add(consumer)
+                stack.append(consumer)
     for i in range(len(index) - 1, first, -1):
-        readers = index.consumer_lists[i] + index.waiting_lists[i]
-        if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
+        consumers = index.consumer_lists[i] + index.control_consumer_lists[i]
+        if consumers and removed.issuperset(consumers) and index.types[i] not in HANDLES:
             # A Saver's file name is a placeholder with a default.
             stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
             removed |= set() if stays else {i}
@@ -648,7 +650,7 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through
     others.
 
-    Those of loops too, in which an op reads or waits for one that stands behind it.
+    Those of loops too, in which an op reads or waits for one that stands after it.
 
     Args:
         nodes: The NodeDefs of the graph.

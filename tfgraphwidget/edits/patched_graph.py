@@ -99,7 +99,7 @@ class PatchedGraph:
         """The FunctionDef of that name."""
         return self._functions.get(name) or self.index.extras.function(name)
 
-    def readers(self, op: str) -> list[str]:
+    def consumers(self, op: str) -> list[str]:
         """The ops that consume tensors of an op, each once."""
         own = self._own_consumers.get(op, [])
         if op not in self.index.ids:

@@ -68,7 +68,7 @@ class AddSignature(Command):
         cls, resolver: kinds.Resolver, /, name: str, inputs: object = None, outputs: object = None
     ) -> Command:
         """The command of a call, which may leave the inputs and outputs out."""
-        return cls(name, *resolver.signature_ends(name, inputs, outputs))
+        return cls(name, *resolver.signature_boundary(name, inputs, outputs))
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -150,7 +150,7 @@ class RemoveSignature(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op."""
-        if self.name not in context.missing_ends:
+        if self.name not in context.missing_tensors:
             signature_of(self.name, context.signatures)
         return Patch(signature_edits=(SignatureRemoval(self.name),))
 
@@ -235,7 +235,7 @@ class OrderSignature(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        return f"Ordered the ends of signature {self.name}"
+        return f"Ordered the inputs and outputs of signature {self.name}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op."""

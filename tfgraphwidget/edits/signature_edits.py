@@ -13,7 +13,7 @@ Tensors = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class NewSignature:
-    """A signature that comes behind the others."""
+    """A signature that comes after the others."""
 
     signature: Signature
 

@@ -42,11 +42,11 @@ def track_boundary(
         fed, results = dict(patch.input_renames), dict(patch.output_renames)
         arguments = tuple(follow(name, fed) for name in arguments)
         returns = {key: follow(name, results) for key, name in returns.items()}
-        arguments, returns = patch.ends or (arguments, returns)
+        arguments, returns = patch.boundary or (arguments, returns)
     return arguments, returns
 
 
-def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> None:
+def check_called(index: GraphIndex, boundary: FunctionBoundary, patch: Patch) -> None:
     """Check that a patch keeps what callers of a function's body need.
 
     Raises:
@@ -54,22 +54,22 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
     """
     removed = {node.name for node in patch.remove.nodes}
     fed, results = dict(patch.input_renames), dict(patch.output_renames)
-    if patch.ends is not None:
-        ends = (), {}  # callers of the function know the new ones
-    for name in ends[0]:
+    if patch.boundary is not None:
+        boundary = (), {}  # callers of the function know the new ones
+    for name in boundary[0]:
         if split_tensor(name)[0] in removed and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is an argument of the function, which its callers give; let its readers "
+                f"{op!r} is an argument of the function, which its callers give; let its consumers "
                 "read another tensor, and leave it.",
                 [op],
             )
-    for key, name in ends[1].items():
+    for key, name in boundary[1].items():
         if split_tensor(name)[0] in removed and follow(name, results) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; "
-                "let another "
+                f"{op!r} is the result {key!r} of the function, "
+                f"{_why_needed(boundary[1], removed)}; let another "
                 "op be the result first: " + editor_call("replace") + ".",
                 [op],
             )

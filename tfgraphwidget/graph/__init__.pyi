@@ -17,12 +17,14 @@ from .adjacency import rows_of as rows_of
 from .adjacency import shortest_path as shortest_path
 from .adjacency import strong_components as strong_components
 from .adjacency import weak_components as weak_components
+from .attributes import GRADIENT_NAME as GRADIENT_NAME
 from .attributes import INPUTS_IN_FILE as INPUTS_IN_FILE
 from .attributes import MISSING_INPUT as MISSING_INPUT
 from .attributes import NAME_IN_FILE as NAME_IN_FILE
 from .attributes import UNNAMED as UNNAMED
 from .attributes import bytes_text as bytes_text
 from .attributes import is_filled_in as is_filled_in
+from .attributes import without_gradient_number as without_gradient_number
 from .boundary import between as between
 from .boundary import needed_ops as needed_ops
 from .boundary import needed_placeholders as needed_placeholders
@@ -41,7 +43,7 @@ from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
-from .control_flow_contexts import ends_outside_loops as ends_outside_loops
+from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
 from .diff import Asset as Asset
@@ -233,9 +235,9 @@ from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
 from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
+from .traversal import consumers_of as consumers_of
 from .traversal import forward as forward
 from .traversal import mask_of as mask_of
-from .traversal import readers_of as readers_of
 from .trust import TRUSTED as TRUSTED
 from .trust import EffectiveOp as EffectiveOp
 from .trust import Effects as Effects

@@ -5,6 +5,7 @@ their bodies.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -49,8 +50,23 @@ IGNORED = frozenset(
 )
 """What TensorFlow and the editor note for themselves, and what changes nothing."""
 
+GRADIENT_NAME = "_gradient_op_type"
+"""The name under which a process has registered the gradient of an op, such as
+"CustomGradient-74".
+"""
+_GRADIENT_NUMBER = re.compile(rb"^(\w+)-\d+")
+
 NAMES = frozenset({"_class", "shared_name", "frame_name"})
 """What names ops, or is a name."""
+
+
+def without_gradient_number(name: bytes) -> bytes:
+    """The name of a gradient without its number, which counts what the process has registered.
+
+    >>> without_gradient_number(b"CustomGradient-74")
+    b'CustomGradient'
+    """
+    return _GRADIENT_NUMBER.sub(rb"\1", name)
 
 
 def is_filled_in(nodes: Iterable[NodeDef]) -> bool:
@@ -75,10 +91,13 @@ _MOST_ELEMENTS = 6
 
 
 class AttributeDigests:
-    """The attributes of an index's ops in a form that is equal when they mean the same."""
+    """The attributes of an index's ops in a form that is equal when they mean the same.
 
-    def __init__(self, index: GraphIndex) -> None:
-        self._index = index
+    The numbers of gradients count in one process only.
+    """
+
+    def __init__(self, index: GraphIndex, *, gradient_numbers: bool = True) -> None:
+        self._index, self._gradient_numbers = index, gradient_numbers
         self._in_progress: set[str] = set()
         self.default = cache(self._default)
         self.function = cache(self._function)
@@ -135,7 +154,7 @@ class AttributeDigests:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
         defaults = self.default(node.op)
         values = {
-            name: self._value_bytes(value)
+            name: self._attribute_bytes(name, value)
             for name, value in node.attr.items()
             if name not in IGNORED
         }
@@ -148,7 +167,7 @@ class AttributeDigests:
     def value(self, node: NodeDef, name: str) -> bytes:
         """The serialized value of one attribute; the default where the op has none."""
         default: bytes = self.default(node.op).get(name, (b"", None))[0]
-        return self._value_bytes(node.attr[name]) if name in node.attr else default
+        return self._attribute_bytes(name, node.attr[name]) if name in node.attr else default
 
     def text(self, node: NodeDef, name: str) -> str:
         """An attribute for people, the default where the op has none."""
@@ -170,6 +189,11 @@ class AttributeDigests:
             else [a for a in definition.attr if a.HasField("default_value")]
         )
         return {a.name: (self._value_bytes(a.default_value), a.default_value) for a in attr_defs}
+
+    def _attribute_bytes(self, name: str, value: AttrValue) -> bytes:
+        if name == GRADIENT_NAME and not self._gradient_numbers:
+            return without_gradient_number(value.s)
+        return self._value_bytes(value)
 
     def _value_bytes(self, value: AttrValue) -> bytes:
         kind = value.WhichOneof("value")
@@ -198,13 +222,16 @@ class AttributeDigests:
         except KeyError:  # an edit has just brought it
             return name.encode()
         self._in_progress.add(name)
-        ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
+        arguments = [
+            _argument_types(function.signature.input_arg),
+            _argument_types(function.signature.output_arg),
+        ]
         nodes = sorted(
             (n.name, n.op, n.device, *_inputs(n), sorted(self.explicit_values(n).items()))
             for n in function.node_def
         )
         description = (
-            ends,
+            arguments,
             sorted(function.ret.items()),
             sorted(function.control_ret.items()),
             nodes,
@@ -229,7 +256,7 @@ def _digest(op_type: str, attributes: Mapping[str, bytes]) -> bytes:
     return digest.digest()
 
 
-def _ends(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
+def _argument_types(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
     return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
 
 

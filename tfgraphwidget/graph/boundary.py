@@ -53,7 +53,7 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     expression = call("between", [list(inputs), list(outputs)])
     if not cut:
         return Selection(index, walked & ~of_type(index, is_placeholder), expression)
-    path = walked & traversal.forward(index, traversal.readers_of(index, cut))
+    path = walked & traversal.forward(index, traversal.consumers_of(index, cut))
     for name in outputs:
         if not path[index.op(name)]:
             raise _no_path(index, list(inputs), [name])
@@ -100,9 +100,9 @@ def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple
         Those of `inputs` without a consumer in the part.
     """
     inputs = tuple(inputs)
-    read = (traversal.readers_of(index, [tensor]) for tensor in pairs(index, inputs))
+    read = (traversal.consumers_of(index, [tensor]) for tensor in pairs(index, inputs))
     return tuple(
-        name for name, readers in zip(inputs, read, strict=True) if not part[readers].any()
+        name for name, consumers in zip(inputs, read, strict=True) if not part[consumers].any()
     )
 
 
@@ -135,7 +135,7 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
         NoPath: There is no path.
     """
     (a, port), b = pairs(index, [first])[0], index.op(last)
-    after = [a] if port == traversal.ANY_PORT else traversal.readers_of(index, [(a, port)])
+    after = [a] if port == traversal.ANY_PORT else traversal.consumers_of(index, [(a, port)])
     mask = traversal.forward(index, after) & traversal.backward(index, [b])
     if a != b and not mask.any():
         raise _no_path(index, [first], [last])
@@ -192,15 +192,15 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
-    sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    behind = traversal.forward(
-        index, traversal.readers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
+    sources, targets = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
+    downstream = traversal.forward(
+        index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
     )
-    swapped = behind[[index.op(n) for n in inputs]].any()
+    swapped = downstream[[index.op(n) for n in inputs]].any()
     fix = (
         "they lie the other way round: swap inputs and outputs"
         if swapped
         else "choose two ends with tensors between"
     )
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
-    return NoPath(f"No path leads from {sources} to {ends}; {fix}.", ops)
+    return NoPath(f"No path leads from {sources} to {targets}; {fix}.", ops)

@@ -155,8 +155,8 @@ class _Blocks:
         self.contexts = contexts
         self.names = contexts.index.names
         self.types = contexts.index.types
-        ends = [*contexts.opens.values(), *contexts.closes.values()]
-        self.conditional_ends = set(chain.from_iterable(ends))
+        boundary_ops = [*contexts.opens.values(), *contexts.closes.values()]
+        self.switches_and_merges = set(chain.from_iterable(boundary_ops))
         paths = map(contexts.path, range(len(contexts.key)))
         self.frame = [contexts.frame(reversed(path)) for path in paths]
         self.blocks: list[Block] = []
@@ -215,7 +215,7 @@ class _Blocks:
         """Add the loops with the frame name of a context."""
         for outer, part in self._divide_by_owner(ops):
             for ops_of_loop in self._divide_by_condition(part, context):
-                own = self._own(ops_of_loop, context, V1_CONTROL_FLOW) - self.conditional_ends
+                own = self._own(ops_of_loop, context, V1_CONTROL_FLOW) - self.switches_and_merges
                 conditions = self._of_types(own, LOOP_CONDITION)
                 loop = Loop(
                     name,
@@ -295,8 +295,8 @@ class _Blocks:
             for name, members_of_one in members.items():
                 ops = frozenset(members_of_one)
                 own_switches, own_merges = ops & switches, ops & merges
-                ends = own_merges or own_switches or ops
-                scope = name if isinstance(name, str) else self._common_scope(ends)
+                boundary_ops = own_merges or own_switches or ops
+                scope = name if isinstance(name, str) else self._common_scope(boundary_ops)
                 conditional = Conditional(
                     scope,
                     predicate,
@@ -323,8 +323,8 @@ class _Blocks:
             if scope is not None:
                 scopes.add(scope)
         if len(scopes) == 1:
-            ends = (switches | merges).intersection(ops)
-            if all(self._innermost(op, scopes) is not None for op in ends):
+            boundary_ops = (switches | merges).intersection(ops)
+            if all(self._innermost(op, scopes) is not None for op in boundary_ops):
                 return dict.fromkeys(ops, *scopes)
 
         names: dict[int, str | int] = {}

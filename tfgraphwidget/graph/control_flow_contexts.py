@@ -275,7 +275,7 @@ def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
     return len(least)
 
 
-def ends_outside_loops(contexts: Contexts) -> list[int]:
+def ops_outside_loops(contexts: Contexts) -> list[int]:
     """The Exits and NextIterations that run outside of all loops.
 
     TensorFlow's executor may end the process there.

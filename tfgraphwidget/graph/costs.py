@@ -88,14 +88,15 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
     for i in np.flatnonzero(~fed & (parameters(index) > 0)).tolist():
         way = [i]
         while way:
-            readers = sorted(set(index.consumer_lists[way.pop()]))
+            consumers = sorted(set(index.consumer_lists[way.pop()]))
             user = next(
-                (op for op in readers if fed[op] and not _APPLIES.fullmatch(index.types[op])), None
+                (op for op in consumers if fed[op] and not _APPLIES.fullmatch(index.types[op])),
+                None,
             )
             if user is not None:
                 user_of[i] = user
                 break
-            way += [op for op in readers if index.types[op] in WEIGHT_READS]
+            way += [op for op in consumers if index.types[op] in WEIGHT_READS]
     return user_of
 
 

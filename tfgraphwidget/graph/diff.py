@@ -49,12 +49,19 @@ class ChangedValue(NamedTuple):
 
 
 class FunctionChanges(NamedTuple):
-    """Names of functions in the libraries; those renamed as (before, after)."""
+    """Names of functions in the libraries; those renamed as (before, after).
+
+    False where functions are renamed alone: TensorFlow's names of functions have numbers, which
+    differ from process to process.
+    """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
 
 
 _NONE = FunctionChanges()
@@ -136,8 +143,9 @@ class Difference:
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those
     of them that changed too are among the `changed`. `inside` has the differences of functions that
-    ops of both graphs call; `functions` the others of the libraries. False when there is no
-    difference; its length is the number of ops that differ. `values` are the variables whose values
+    ops of both graphs call; `functions` the others of the libraries, of which those that are only
+    renamed are a note and not a difference. False when there is no difference; its length is the
+    number of ops that differ. `values` are the variables whose values
     differ, where these were compared, `signatures` what differs in those of files, and `assets` in
     the asset files of SavedModels. `explained` says which differences are one usual change, such as
     freezing; `rest` is without them. `between` says in words what it leads from and to, where that
@@ -159,8 +167,8 @@ class Difference:
     function: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
-        parts = (*self.functions, *self.signatures, *self.assets)
-        return bool(len(self) or self.inside or self.values or any(parts))
+        parts = (*self.signatures, *self.assets)
+        return bool(len(self) or self.inside or self.values or self.functions or any(parts))
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
@@ -230,10 +238,6 @@ class Difference:
         ]
         for kind, group in zip(names[:3], self.functions[:3], strict=True):
             entries += [(kind, str(name), "", "function", "", "") for name in group]
-        entries += [
-            ("renamed", after, before, "function", before, after)
-            for before, after in self.functions.renamed
-        ]
         entries += [("added", name, "", "signature", "", "") for name in self.signatures.added]
         entries += [
             ("removed", name, name, "signature", "", "") for name in self.signatures.removed
@@ -272,11 +276,14 @@ class Difference:
                 + editor_call("view.leave", "0")
                 + ", and compare again, for the whole graph"
             )
-            return (
-                (f"No difference in {self.function!r}, " + whole + ".")
+            equal = (
+                f"No difference in {self.function!r}, {whole}."
                 if self.function
                 else "No difference."
             )
+            names = self.functions.renamed
+            note = _item_lines("function renamed, equal otherwise", len(names), names)
+            return "\n".join((equal, *(note if names else ())))
         unexplained = self.rest
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", unexplained.added, unexplained.added),
@@ -488,7 +495,11 @@ class GraphComparison:
         )
         # Ops of `after` and the attributes that name compared functions.
         self._entered: set[tuple[int, str]] = set()
-        self.attributes = AttributeDigests(before), AttributeDigests(after)
+        is_one_graph = before.origin is after.origin
+        self.attributes = (
+            AttributeDigests(before, gradient_numbers=is_one_graph),
+            AttributeDigests(after, gradient_numbers=is_one_graph),
+        )
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         pairs = (
             (name, after.names[j])
@@ -563,7 +574,7 @@ class GraphComparison:
                     or changes.removed
                     or changes.changed
                     or changes.renamed
-                    or any(changes.functions)
+                    or changes.functions
                 ):
                     yield Inside((label,), replace(changes, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)

@@ -143,39 +143,39 @@ class _Uses:
     ) -> None:
         self._savers, self._handles = savers, handles
         self._by_name = {node.name: node for node in nodes}
-        self._readers: dict[str, list[NodeDef]] = defaultdict(list)
+        self._consumers: dict[str, list[NodeDef]] = defaultdict(list)
         for node in nodes:
             for op in {split_input(text)[0] for text in node.input}:
-                self._readers[op].append(node)
+                self._consumers[op].append(node)
 
     def unused_handles(self) -> frozenset[str]:
         """The handles of copies, and those that nothing uses."""
         return frozenset(name for name in self._handles if self._is_unused(name))
 
     def _is_unused(self, handle: str) -> bool:
-        readers = self._readers[handle]
-        if not all(self._is_bookkeeping(node) for node in readers):
+        consumers = self._consumers[handle]
+        if not all(self._is_bookkeeping(node) for node in consumers):
             return False
         assigns = [
             node
-            for node in readers
+            for node in consumers
             if node.op in ASSIGNS and split_input(node.input[0])[0] == handle
         ]
         if not assigns:
-            return not any(node.name in self._savers for node in readers)
+            return not any(node.name in self._savers for node in consumers)
         return any(self._copies_a_variable(node, handle) for node in assigns)
 
     def _is_bookkeeping(self, node: NodeDef) -> bool:
         """Whether an op that reads a handle computes nothing that any other op takes."""
         is_own = (
-            node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._readers[node.name]
+            node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._consumers[node.name]
         )
         return is_own or node.name in self._savers
 
     def _copies_a_variable(self, assign: NodeDef, handle: str) -> bool:
         """Whether an op assigns another variable's value."""
         at = split_input(assign.input[1])[0] if len(assign.input) > 1 else ""
-        for _ in range(len(VARIABLE_READS)):  # a read, and an Identity behind it
+        for _ in range(len(VARIABLE_READS)):  # a read, and an Identity after it
             node = self._by_name.get(at)
             if node is None or node.op not in VARIABLE_READS or not node.input:
                 break

@@ -61,9 +61,9 @@ def _scope(index: GraphIndex) -> Iterator[str]:
 
 def _edges(index: GraphIndex) -> Iterator[str]:
     start, to, port = (column.tolist() for column in index.sources)
-    text_of_tensor: dict[tuple[int, int], str] = {}  # a tensor may have many readers
-    for i, reader in enumerate(report_each(index.names, "Writing the edges")):
-        end = quote(reader)
+    text_of_tensor: dict[tuple[int, int], str] = {}  # a tensor may have many consumers
+    for i, consumer in enumerate(report_each(index.names, "Writing the edges")):
+        end = quote(consumer)
         for edge in range(start[i], start[i + 1]):
             tensor = to[edge], port[edge]
             if tensor not in text_of_tensor:

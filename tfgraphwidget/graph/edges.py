@@ -250,25 +250,25 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
             number_names(names, ids, first)
         types: list[str] = []
         counts: list[int] = []
-        ends = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
+        pairs = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
         # Part by part, so that the texts of a million inputs are not in memory together.
         for part in report_parts(nodes, "Reading the graph", 4_096):
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the
             # time.
             inputs = [node.input[:] for node in part]
             counts += map(len, inputs)
-            ends.append(_resolve_inputs(list(chain.from_iterable(inputs)), ids))
+            pairs.append(_resolve_inputs(list(chain.from_iterable(inputs)), ids))
             types += [sys.intern(node.op) for node in part]  # each text once: there are few types
-        to, port = map(np.concatenate, zip(*ends, strict=True))
+        to, port = map(np.concatenate, zip(*pairs, strict=True))
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
-        reader = int(owner[at])
-        text = nodes[reader].input[at - sum(counts[:reader])]
+        consumer = int(owner[at])
+        text = nodes[consumer].input[at - sum(counts[:consumer])]
         raise UnknownName(
-            f"Op {names[reader]!r} reads {text!r}, which is not in the graph; add that op, or take "
-            "the input away.",
-            [names[reader]],
+            f"Op {names[consumer]!r} reads {text!r}, which is not in the graph; add that op, or "
+            "take the input away.",
+            [names[consumer]],
         )
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]

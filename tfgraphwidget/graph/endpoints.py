@@ -18,7 +18,7 @@ def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
     return [(index.op(name), traversal.ANY_PORT if port is None else port) for name, port in ports]
 
 
-def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
+def consumers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
     """The ops that read the tensors; of an op's name (ANY_PORT) the op itself.
 
     Args:
@@ -27,7 +27,7 @@ def readers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
     one = [t for t in tensors if t[1] != traversal.ANY_PORT]
     return [
         *(op for op, port in tensors if port == traversal.ANY_PORT),
-        *traversal.readers_of(index, one).tolist(),
+        *traversal.consumers_of(index, one).tolist(),
     ]
 
 

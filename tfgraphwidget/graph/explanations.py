@@ -157,14 +157,14 @@ class _Side:
         """Whether ops without a pair compute a square root, as a batch norm does of its variance,
         for some ops.
         """
-        seen, stack = set[int](), list(ops)
+        visited, stack = set[int](), list(ops)
         while stack:
             op = stack.pop()
             if self.index.types[op] in SQUARE_ROOTS:
                 return True
             sources = [each for each in self.index.input_lists[op] if self.unpaired[each]]
-            stack += [source for source in sources if source not in seen]
-            seen.update(sources)
+            stack += [source for source in sources if source not in visited]
+            visited.update(sources)
         return False
 
     def explain_what_serves(self) -> None:
@@ -269,25 +269,25 @@ class Explainer:
                 changed.append(op._replace(details=details))
         if not (added or removed or changed):
             return None
-        found = Explanation(change, "", added, removed, tuple(changed))
-        return found._replace(sentence=self._sentence(found))
+        explanation = Explanation(change, "", added, removed, tuple(changed))
+        return explanation._replace(sentence=self._sentence(explanation))
 
     # Sentences
 
-    def _sentence(self, found: Explanation) -> str:
-        match found.change:
+    def _sentence(self, explanation: Explanation) -> str:
+        match explanation.change:
             case "frozen":
                 return self._frozen_sentence()
             case "batch norm":
                 count, layers = count_text(len(self._folded), "batch norm"), list(self._folded)
                 return f"{count} folded into the weights of {_short(layers, 'layer')}"
             case "precision":
-                return self._precision_sentence(found)
+                return self._precision_sentence(explanation)
         one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
         texts = (
             f"{len(names):,} {one if len(names) == 1 else several} {what}"
             + (f": {names_text(names)}" if len(names) <= MOST_NAMES else "")
-            for names, what in ((found.removed, "removed"), (found.added, "added"))
+            for names, what in ((explanation.removed, "removed"), (explanation.added, "added"))
             if names
         )
         return "; ".join(texts)
@@ -306,12 +306,12 @@ class Explainer:
             sentence += f"; {unneeded:,} {ops} {'left out' if is_frozen else 'added'}"
         return sentence
 
-    def _precision_sentence(self, found: Explanation) -> str:
+    def _precision_sentence(self, explanation: Explanation) -> str:
         dtypes = [" → ".join(pair) for pair, _ in self._dtypes.most_common(2)]
         sentence = f"other precision: {' and '.join(dtypes) or 'casts'}"
-        if found.changed:
-            sentence += f" in {count_text(len(found.changed), 'op')}"
-        counts = ((len(found.removed), "removed"), (len(found.added), "added"))
+        if explanation.changed:
+            sentence += f" in {count_text(len(explanation.changed), 'op')}"
+        counts = ((len(explanation.removed), "removed"), (len(explanation.added), "added"))
         texts = [f"{count_text(number, 'op')} {what}" for number, what in counts if number]
         return ", ".join([sentence, *texts])
 

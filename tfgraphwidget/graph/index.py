@@ -111,7 +111,7 @@ class GraphIndex:
         )
 
     @cached_property
-    def readers(self) -> Edges:
+    def consumer_edges(self) -> Edges:
         """The edges by who produces: `to` is the op that reads or waits."""
         start, owner, order = transpose(self.inputs, len(self))
         return merge_edges(
@@ -159,7 +159,7 @@ class GraphIndex:
         return self.consumers.lists()
 
     @cached_property
-    def waiting_lists(self) -> Rows:
+    def control_consumer_lists(self) -> Rows:
         """`control_consumers` as Python lists."""
         return self.control_consumers.lists()
 
@@ -211,7 +211,7 @@ class GraphIndex:
         return number
 
     def is_sorted(self, first: int = 0) -> bool:
-        """Whether each op from number `first` on stands behind the ops that it reads and waits
+        """Whether each op from number `first` on stands after the ops that it reads and waits
         for.
         """
         ops = np.arange(first, len(self), dtype=np.int32)
@@ -334,7 +334,15 @@ class GraphIndex:
 
     def with_shapes(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
         """This index with other static shapes, by op name and port, than its `typing` told."""
-        same = ("ids", "scopes", "kinds", "sources", "readers", "consumers", "control_consumers")
+        same = (
+            "ids",
+            "scopes",
+            "kinds",
+            "sources",
+            "consumer_edges",
+            "consumers",
+            "control_consumers",
+        )
         return replace(self, typing=self.typing.with_shapes(shapes))._with_known(self, *same)
 
     def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
@@ -378,13 +386,13 @@ class GraphIndex:
         for csr in edges:
             if (csr.values < 0).any():
                 number = int(np.flatnonzero(keep)[csr.owner[np.argmax(csr.values < 0)]])
-                reader, data = self.names[number], self.input_lists[number]
+                consumer, data = self.names[number], self.input_lists[number]
                 source = next(i for i in (*data, *self.control_lists[number]) if not keep[i])
                 how = "reads" if source in data else "waits for"
                 raise UnknownName(
-                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect "
-                    f"{reader!r} to another op or remove it, and make the edit again.",
-                    [reader, self.names[source]],
+                    f"Op {consumer!r} {how} {self.names[source]!r}, which the edit removes; "
+                    f"connect {consumer!r} to another op or remove it, and make the edit again.",
+                    [consumer, self.names[source]],
                 )
 
 

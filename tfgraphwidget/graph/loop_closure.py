@@ -206,17 +206,17 @@ class _Flow:
                     )
             if not self.state:
                 continue
-            for reader, slot in self._readers(op, port):
+            for consumer, slot in self._consumers(op, port):
                 # The flow of a TensorArray is the last input, and says no more than that it is
                 # full.
-                is_flow = slot > 0 and slot == len(self.index.input_lists[reader]) - 1
-                is_of_array = self.index.types[reader].startswith("TensorArray")
-                if is_flow and is_of_array and reader in ops:
+                is_flow = slot > 0 and slot == len(self.index.input_lists[consumer]) - 1
+                is_of_array = self.index.types[consumer].startswith("TensorArray")
+                if is_flow and is_of_array and consumer in ops:
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its "
+                        f"Input {self._tensor(op, port)!r} only tells {names[consumer]!r} that its "
                         "TensorArray is full, and the copy has one of its own; choose an input "
                         "before the TensorArray is filled.",
-                        [names[op], names[reader]],
+                        [names[op], names[consumer]],
                     )
 
     def parameters(
@@ -227,7 +227,7 @@ class _Flow:
             return frozenset()
         is_free = ~computed_from_outside(self.index)
         # What a loop passes on and the outputs do not need, too, must come from the copy's inputs.
-        is_between = traversal.forward(self.index, traversal.readers_of(self.index, cut))
+        is_between = traversal.forward(self.index, traversal.consumers_of(self.index, cut))
         is_between &= traversal.backward(self.index, added, stop=cut)
         within = is_free | is_between
         home = self._home(grown)
@@ -306,15 +306,15 @@ class _Flow:
         self.state.update(zip(handles, handles, strict=True))
         for handle in handles:
             state = self.state[handle]
-            readers = [reader for reader, slot in self._readers(handle, 0) if slot == 0]
-            for reader in readers:
-                self.handle[reader] = handle
-                uses = self.filling if types[reader] in STEP_STATE_WRITES else self.other
-                uses[state].append(reader)
-                if types[reader] in TENSOR_ARRAY_GRADIENTS:
-                    source = text_attribute(self.index.nodes[reader], "source")
-                    self.state[reader] = gradients.setdefault((state, source), reader)
-                    handles.append(reader)  # the loop comes to it later
+            consumers = [consumer for consumer, slot in self._consumers(handle, 0) if slot == 0]
+            for consumer in consumers:
+                self.handle[consumer] = handle
+                uses = self.filling if types[consumer] in STEP_STATE_WRITES else self.other
+                uses[state].append(consumer)
+                if types[consumer] in TENSOR_ARRAY_GRADIENTS:
+                    source = text_attribute(self.index.nodes[consumer], "source")
+                    self.state[consumer] = gradients.setdefault((state, source), consumer)
+                    handles.append(consumer)  # the loop comes to it later
 
     def _add_states(self, ops: set[int]) -> None:
         """Add the handles that the ops consume, what fills them, and the constants of these."""
@@ -331,24 +331,26 @@ class _Flow:
             )
             ops.add(handle)
 
-    def _readers(self, op: int, port: int) -> Iterator[Tensor]:
-        """(reader, slot) of a tensor, seen through what hands it on."""
+    def _consumers(self, op: int, port: int) -> Iterator[Tensor]:
+        """(consumer, slot) of a tensor, seen through what hands it on."""
         visited = {op}
         stack = [(op, port)]
         while stack:
             at, wanted_slot = stack.pop()
-            for reader in dict.fromkeys(self.index.consumer_lists[at]):
-                start = self.index.inputs.start[reader]
-                for slot, source in enumerate(self.index.input_lists[reader]):
+            for consumer in dict.fromkeys(self.index.consumer_lists[at]):
+                start = self.index.inputs.start[consumer]
+                for slot, source in enumerate(self.index.input_lists[consumer]):
                     if source != at or (
                         wanted_slot >= 0 and self.index.ports[start + slot] != wanted_slot
                     ):
                         continue
-                    if self.index.types[reader] not in V1_FORWARDING:
-                        yield reader, slot
-                    elif (slot == 0 or self.index.types[reader] in MERGE) and reader not in visited:
-                        visited.add(reader)
-                        stack.append((reader, traversal.ANY_PORT))
+                    if self.index.types[consumer] not in V1_FORWARDING:
+                        yield consumer, slot
+                    elif (
+                        slot == 0 or self.index.types[consumer] in MERGE
+                    ) and consumer not in visited:
+                        visited.add(consumer)
+                        stack.append((consumer, traversal.ANY_PORT))
 
     def _way_out(self, k: int) -> str:
         """How to go on: the boundaries that do not cut a block."""

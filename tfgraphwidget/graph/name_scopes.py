@@ -47,7 +47,7 @@ class ScopeTree:
         return root.with_ops(list(op_ids), op_ids)
 
     def with_ops(self, new: Sequence[str], op_ids: Mapping[str, int]) -> ScopeTree:
-        """The tree with more ops behind those that it has.
+        """The tree with more ops after those that it has.
 
         Args:
             op_ids: The names of all ops, with their numbers.

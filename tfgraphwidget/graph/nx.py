@@ -56,7 +56,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
         graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **details)
     cache: dict[tuple[int, int], dict[str, object]] = {}
     start, to, port = (column.tolist() for column in index.sources)
-    for i, reader in enumerate(report_each(index.names, "Taking the edges")):
+    for i, consumer in enumerate(report_each(index.names, "Taking the edges")):
         slots = len(index.input_lists[i])
         # Of each op the tensors come first, in slot order, then the control inputs.
         for k, edge in enumerate(range(start[i], start[i + 1])):
@@ -65,7 +65,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
                 cache[tensor] = _tensor(index, *tensor, text=text)
             key, at = (k, {"slot": k}) if k < slots else (f"^{k - slots}", {})
             graph.add_edge(
-                index.names[tensor[0]], reader, str(key) if text else key, **at, **cache[tensor]
+                index.names[tensor[0]], consumer, str(key) if text else key, **at, **cache[tensor]
             )
     return graph
 

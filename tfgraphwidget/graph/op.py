@@ -44,8 +44,8 @@ class Op:
     def inputs(self) -> tuple[str, ...]:
         """The tensors it reads, in slot order."""
         row = slice(self.index.inputs.start[self.number], self.index.inputs.start[self.number + 1])
-        ends = zip(self.index.inputs.values[row], self.index.ports[row], strict=True)
-        return tuple(f"{self.index.names[op]}:{port}" for op, port in ends)
+        tensors = zip(self.index.inputs.values[row], self.index.ports[row], strict=True)
+        return tuple(f"{self.index.names[op]}:{port}" for op, port in tensors)
 
     @property
     def control_inputs(self) -> tuple[str, ...]:

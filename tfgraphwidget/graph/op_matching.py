@@ -404,16 +404,16 @@ def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, i
         limit = MOST_ROUNDING * lengths[i]
         # Vectors are as far apart as their lengths at least.
         (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)
-        found = sorted(
+        by_distance = sorted(
             (float(np.linalg.norm(vector - others[j])), int(j))
             for j in candidates[:MOST_CANDIDATES]
             if len(others[j]) == len(vector) > 0
         )
-        if len(candidates) > MOST_CANDIDATES or not found or found[0][0] > limit:
+        if len(candidates) > MOST_CANDIDATES or not by_distance or by_distance[0][0] > limit:
             continue
-        next_one = found[1][0] if len(found) > 1 else np.inf
-        if next_one > CLEARLY_NEARER * found[0][0]:
-            nearest[i] = found[0][1]
+        next_one = by_distance[1][0] if len(by_distance) > 1 else np.inf
+        if next_one > CLEARLY_NEARER * by_distance[0][0]:
+            nearest[i] = by_distance[0][1]
     return nearest
 
 

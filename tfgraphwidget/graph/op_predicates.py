@@ -53,7 +53,7 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "call": _call,
     "stateful": _stateful,
 }
-"""Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders,
+"""Word after `is:` -> the ops that are that, one bool each: handles of variables, placeholders,
 what runs in a while loop and ops that are one, ops that call a function, and those whose OpDef says
 that they are stateful.
 """

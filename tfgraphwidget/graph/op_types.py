@@ -465,7 +465,7 @@ FUSED_BATCH_NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatch
 # TensorFlow's registry of FLOPs does not have them.
 BATCH_MATMULS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 # The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the
-# activation behind it.
+# activation after it.
 FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
 
 # Dropout

@@ -155,7 +155,7 @@ def _term(text: str, at: int) -> tuple[Term, int]:
 
 
 def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
-    """The value behind a key, what kind of pattern it is, and where it ends."""
+    """The value after a key, what kind of pattern it is, and where it ends."""
     if key == "pattern":
         at = _skip(text, at)  # as people write it
     regex = _REGEX.match(text, at)

@@ -54,7 +54,7 @@ def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
 
     Args:
         parts: The last parts and their numbers; "" is that of the root, which no query means.
-        tails: What of each word is behind its last slash.
+        tails: What of each word is after its last slash.
     """
     ranks, is_reached = np.zeros(len(parts), dtype=np.int32), np.zeros(len(parts), dtype=bool)
     for tail in tails:

@@ -101,7 +101,7 @@ class TermMatcher:
         return np.fromiter((fits[dtypes] for dtypes in dtypes_of), bool, len(dtypes_of))
 
     def _dtypes(self, op: int) -> tuple[str, ...]:
-        # index.dtypes counts readers too, which only an op that TensorFlow does not know needs.
+        # index.dtypes counts consumers too, which only an op that TensorFlow does not know needs.
         return self.index.typing.dtypes(self.index.nodes[op]) or self.index.dtypes(op)
 
     def _shape(self, term: Term) -> Mask:
@@ -163,7 +163,7 @@ class TermMatcher:
     ) -> set[str]:
         """The values that a term means: those that are just so, or else those that it is a part of.
 
-        With `tails` what stands behind a slash is just so, too.
+        With `tails` what is after a slash is just so, too.
         """
         some = list(values)
         if term.kind == "regex":
@@ -211,7 +211,7 @@ def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
 
 
 def matches_glob(pieces: Sequence[str], text: str) -> bool:
-    """Whether a text, or what stands behind one of its slashes, is the pieces with any text between
+    """Whether a text, or what is after one of its slashes, is the pieces with any text between
     them.
 
     In time that grows with the text only, however many pieces there are.

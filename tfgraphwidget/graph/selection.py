@@ -22,7 +22,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName, WrongType
 from tfgraphwidget.graph import control_flow, traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
-from tfgraphwidget.graph.endpoints import check_ports, pairs, readers_of
+from tfgraphwidget.graph.endpoints import check_ports, consumers_of, pairs
 from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.loop_closure import enclosing_ops
@@ -146,7 +146,7 @@ class Selection(Part, ArgumentChecks):
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
         beside = traversal.mask_of(
-            self.index, [op for op, _ in first] if up else readers_of(self.index, first)
+            self.index, [op for op, _ in first] if up else consumers_of(self.index, first)
         )
         walk = traversal.backward if up else traversal.forward
         mask = how.apply(walk, self.index, self.mask | beside)

@@ -175,7 +175,7 @@ def _with_consumers(index: GraphIndex, at_least: int) -> Mask:
         raise GraphEditError(
             f"{at_least!r} is not a number of ops; " + in_cell("write editor.ops(consumers=3).")
         ) from None
-    edges = index.readers
+    edges = index.consumer_edges
     owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL
     pairs_of_ops = owner[data] * len(index) + edges.to[data]

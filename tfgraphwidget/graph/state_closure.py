@@ -58,7 +58,7 @@ def complete_state(
     * The regularisation losses on all that, and the update ops (moving averages) that read it, each
       with the variables that it keeps.
 
-    `boundary` are the ops whose tensors come in from outside: nothing behind them is taken.
+    `boundary` are the ops whose tensors come in from outside: nothing that they need is taken.
     `shared` are handles, or ends of staging areas, that a copy shares with the original: see
     `without_shared`.
 
@@ -72,7 +72,7 @@ def complete_state(
     walk = _Completing(
         index,
         traversal.mask_of(index, boundary),
-        traversal.mask_of(index, _with_ends(index, shared)),
+        traversal.mask_of(index, _with_holders(index, shared)),
     )
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
@@ -93,7 +93,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     remaining = set(ops)
     if not shared:
         return remaining
-    shared = _with_ends(index, shared)
+    shared = _with_holders(index, shared)
     variables = definitions(index, [i for i in sorted(shared) if index.types[i] in HANDLES])
     removed = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
     filling = StateWriters(index)
@@ -105,7 +105,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
         at = stack.pop()
         for before in index.input_lists[at] + index.control_lists[at]:
             if before in remaining and removed.issuperset(
-                index.consumer_lists[before] + index.waiting_lists[before]
+                index.consumer_lists[before] + index.control_consumer_lists[before]
             ):
                 remaining.remove(before)
                 removed.add(before)
@@ -113,7 +113,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     return remaining
 
 
-def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
+def _with_holders(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
     """Some handles, and the other ops that hold the same state; less what lives for one step: that
     is not shared.
     """
@@ -260,11 +260,11 @@ class _Completing:
         fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
         needs = traversal.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
-        behind = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
+        downstream = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
         touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(
             index, fill
         )
-        return traversal.backward(index, fill, within=needs & (~behind | touch))
+        return traversal.backward(index, fill, within=needs & (~downstream | touch))
 
     @cached_property
     def _in_a_loop(self) -> Mask:
@@ -282,15 +282,15 @@ class _Completing:
 
     def _read_elsewhere(self, computed: Mask, near: Mask, members: list[int]) -> Mask:
         """Which of the ops `computed` lead out of `near` other than to summaries, and all of
-        `computed` behind them.
+        `computed` after them.
         """
         index = self.index
         consumers, owner = index.consumers.values, index.consumers.owner
         leads_out = ~near & ~of_type(index, lambda op_type: "Summary" in op_type)
-        ends = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
-        ends[members] = False
+        leaving = traversal.mask_of(index, owner[leads_out[consumers]]) & computed
+        leaving[members] = False
         on_the_way = traversal.backward(
-            index, np.flatnonzero(ends), within=computed, controls=False
+            index, np.flatnonzero(leaving), within=computed, controls=False
         )
         return traversal.forward(index, np.flatnonzero(on_the_way), within=computed, controls=False)
 
@@ -318,8 +318,8 @@ class _Completing:
         unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
         written_state = writes(index, np.flatnonzero(unfit).tolist())
         unfit |= traversal.forward(index, np.flatnonzero(written_state), within=needed)
-        readers = index.readers.to[whole[index.readers.owner]]
-        reads = traversal.forward(index, readers[needed[readers]], within=needed)
+        consumers = index.consumer_edges.to[whole[index.consumer_edges.owner]]
+        reads = traversal.forward(index, consumers[needed[consumers]], within=needed)
         unfit |= self._read_elsewhere(reads, needed | whole, members)
         fit = (op for op in members if reads[op] and not unfit[op])
         return traversal.backward(index, fit, within=walked & ~unfit)

@@ -255,20 +255,20 @@ def with_state(
     `boundary` is left out.
     """
     holds, types = _holders(index), index.types
-    behind: set[int] = set()
+    reads: set[int] = set()
     stack = [before for op in ops for before in index.input_lists[op]]
     while stack:
         at = stack.pop()
-        if at in behind or at in boundary:
+        if at in reads or at in boundary:
             continue
         if holds[at] and kind_of(types[at]) not in _WITHOUT_HANDLE:
-            behind.add(at)
+            reads.add(at)
         elif _reads(index, at):
-            behind.add(at)
+            reads.add(at)
             stack += index.input_lists[at]
-    # Of the reads, those that have a state behind them: another Identity is an op that was not
+    # Of the reads, those that read a state: another Identity is an op that was not
     # selected.
-    ops_with_state, stack = set(ops), [at for at in behind if holds[at]]
+    ops_with_state, stack = set(ops), [at for at in reads if holds[at]]
     visited = set(stack)
     while stack:
         at = stack.pop()
@@ -278,7 +278,7 @@ def with_state(
             for i in index.input_lists[at]
             if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
         )
-        new = behind.intersection(index.consumer_lists[at]) - visited
+        new = reads.intersection(index.consumer_lists[at]) - visited
         visited |= new
         stack += new
     return frozenset(ops_with_state)
@@ -286,14 +286,14 @@ def with_state(
 
 def users(index: GraphIndex, handle: int) -> list[int]:
     """The ops that read a handle, at first hand or from what hands it on, in graph order."""
-    readers, stack = set(), [handle]
+    consumers, stack = set(), [handle]
     while stack:
-        for reader in index.consumer_lists[stack.pop()]:
-            if reader not in readers:
-                readers.add(reader)
-                if index.types[reader] in STATE_FORWARDING:
-                    stack.append(reader)
-    return sorted(readers)
+        for consumer in index.consumer_lists[stack.pop()]:
+            if consumer not in consumers:
+                consumers.add(consumer)
+                if index.types[consumer] in STATE_FORWARDING:
+                    stack.append(consumer)
+    return sorted(consumers)
 
 
 def new_keys(

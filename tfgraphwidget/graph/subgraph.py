@@ -73,7 +73,7 @@ class Part:
         """Tensors produced inside and read outside, or by no op at all, in graph order; then the
         passthroughs.
         """
-        edges = self.index.readers
+        edges = self.index.consumer_edges
         owner = edges.owner
         data = self.mask[owner] & (edges.port != CONTROL)
         outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
@@ -123,8 +123,8 @@ class Part:
         """Whether a tensor has no consumer and another of its op is: the batch statistics of a
         normalization.
         """
-        ports = self.index.readers.port[
-            self.index.readers.start[op] : self.index.readers.start[op + 1]
+        ports = self.index.consumer_edges.port[
+            self.index.consumer_edges.start[op] : self.index.consumer_edges.start[op + 1]
         ]
         return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
 

@@ -38,9 +38,11 @@ def forward(
         One bool per op; the seeds are included.
     """
     return _walk(
-        index.readers,
+        index.consumer_edges,
         seeds,
-        _followed_edges(index.readers, _leaving(index.readers, stop), within, controls),
+        _followed_edges(
+            index.consumer_edges, _leaving(index.consumer_edges, stop), within, controls
+        ),
     )
 
 
@@ -126,7 +128,7 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
     Returns:
         The ops of the path, both ends included; [] if there is no path.
     """
-    edges, (op, port) = index.readers, first
+    edges, (op, port) = index.consumer_edges, first
     keep = np.ones(len(edges.to), dtype=bool)
     if port != ANY_PORT:
         keep[edges.start[op] : edges.start[op + 1]] = False
@@ -145,14 +147,14 @@ def _numbers(ops: Iterable[int]) -> Ids:
     return ops.astype(np.int32) if isinstance(ops, np.ndarray) else np.fromiter(ops, dtype=np.int32)
 
 
-def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
+def consumers_of(index: GraphIndex, tensors: Tensors) -> Ids:
     """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for
     each edge.
 
     Args:
         tensors: The tensors, as pairs of an op's number and an output's.
     """
-    return index.readers.to[_leaving(index.readers, tensors)]
+    return index.consumer_edges.to[_leaving(index.consumer_edges, tensors)]
 
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
@@ -211,7 +213,7 @@ def _less(edges: Edges, keep: Mask) -> tuple[Ids, Ids]:
 def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> tuple[Ids, Ids]:
     """The edges as (from, to), data edges either way."""
     parts = []
-    for edges, controls in ((index.readers, controls_out), (index.sources, controls_in)):
+    for edges, controls in ((index.consumer_edges, controls_out), (index.sources, controls_in)):
         keep = (edges.port >= 0) | controls
         parts.append((edges.owner[keep], edges.to[keep]))
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

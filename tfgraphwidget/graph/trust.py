@@ -271,41 +271,41 @@ class Effects:
 
         For the shape of an op it computes the inputs that say it, if they depend on constants
         alone. It passes over ops that are stateful and over control inputs, and only integers and
-        the ends of ranges say a shape.
+        the limits of ranges say a shape.
 
         Args:
             read: Tensors that ops will read which are not known yet: they may hang a shape on each.
         """
         typing = self._typing
-        ends = {split_tensor(tensor)[0] for tensor in read}
-        readers: dict[str, list[tuple[str, int]]] | None = None
+        read_ops = {split_tensor(tensor)[0] for tensor in read}
+        consumers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
             if typing is None or typing.definition(each.op_type) is None:
                 continue
             if not each.function and not runs_at_import(each.op_type):
                 continue
-            readers = self._readers() if readers is None else readers
-            if self._may_be_computed(each.root, readers, typing, ends):
+            consumers = self._consumers() if consumers is None else consumers
+            if self._may_be_computed(each.root, consumers, typing, read_ops):
                 yield each
 
-    def _readers(self) -> dict[str, list[tuple[str, int]]]:
+    def _consumers(self) -> dict[str, list[tuple[str, int]]]:
         """The ops that read tensors of each op, with the number of the output."""
-        readers: dict[str, list[tuple[str, int]]] = {}
+        consumers: dict[str, list[tuple[str, int]]] = {}
         for node in self._graph.nodes.values():
             for source, port in map(split_input, node.input):
                 if port >= 0:
-                    readers.setdefault(source, []).append((node.name, port))
-        return readers
+                    consumers.setdefault(source, []).append((node.name, port))
+        return consumers
 
     def _may_be_computed(
         self,
         op: str,
-        readers: Mapping[str, Sequence[tuple[str, int]]],
+        consumers: Mapping[str, Sequence[tuple[str, int]]],
         typing: OpTyping,
-        ends: Collection[str],
+        read_ops: Collection[str],
     ) -> bool:
         """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops
-        do so of `ends`.
+        do so of `read_ops`.
         """
         stack, visited = [op], {op}
         while stack:
@@ -313,25 +313,25 @@ class Effects:
             definition = typing.definition(node.op)
             if definition is not None and definition.is_stateful:
                 continue
-            if node.name in ends:
+            if node.name in read_ops:
                 return True
             dtypes = typing.dtypes(node)
-            for reader, port in readers.get(node.name, ()):
+            for consumer, port in consumers.get(node.name, ()):
                 if port >= len(dtypes) or self._may_say_a_shape(
-                    dtypes[port], self._graph.nodes[reader].op
+                    dtypes[port], self._graph.nodes[consumer].op
                 ):
                     return True
-                if reader not in visited:
-                    visited.add(reader)
-                    stack.append(reader)
+                if consumer not in visited:
+                    visited.add(consumer)
+                    stack.append(consumer)
         return False
 
     @staticmethod
-    def _may_say_a_shape(dtype: str, reader: str) -> bool:
+    def _may_say_a_shape(dtype: str, consumer: str) -> bool:
         """Whether the shape of an op may depend on the value of an input: on an integer, or a
         number of a range.
         """
-        return "int" in dtype or reader in RANGES
+        return "int" in dtype or consumer in RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that a run needs, and those of the functions that these call.
@@ -527,10 +527,10 @@ class Effects:
         paths in such.
         """
         values: list[_Origin] = []
-        readers = self._readers_of_variable(_end(handle)[0])
-        if readers is None:
+        consumers = self._consumers_of_variable(_end(handle)[0])
+        if consumers is None:
             return None
-        for node in readers:
+        for node in consumers:
             if node.op == "AssignVariableOp" and len(node.input) > 1:
                 values.append(self._origin(self._graph, node.input[1], fed, is_run=is_run))
             elif node.op not in VARIABLE_LOOKS:
@@ -540,7 +540,7 @@ class Effects:
         texts = [value for value in values if isinstance(value, tuple)]
         return sum(texts, ()) if len(texts) == len(values) else None
 
-    def _readers_of_variable(self, handle: str) -> list[NodeDef] | None:
+    def _consumers_of_variable(self, handle: str) -> list[NodeDef] | None:
         """The ops that take the handle of a variable; None if others may reach it by its shared
         name.
         """

@@ -63,7 +63,7 @@ def definition_of(index: GraphIndex, name: str) -> VariableDef:
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
     """Define a variable by the ops around its handle, as TensorFlow's own code names them."""
     name = index.names[handle]
-    readers = [
+    consumers = [
         i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle
     ]
 
@@ -71,7 +71,9 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         # A Saver assigns and reads every variable too; the variable's own ops are in the scope of
         # its name.
         own = [
-            i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")
+            i
+            for i in consumers
+            if index.types[i] in kinds and index.names[i].startswith(f"{name}/")
         ]
         return own[0] if own else None
 
@@ -82,7 +84,9 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         # Variables that tf.raw_ops made have no read under their names. A read with a control input
         # is not used, since fetching it would run that op too.
         plain = (
-            i for i in readers if index.types[i] == "ReadVariableOp" and not index.control_lists[i]
+            i
+            for i in consumers
+            if index.types[i] == "ReadVariableOp" and not index.control_lists[i]
         )
         read = next(plain, None)
     return VariableDef(

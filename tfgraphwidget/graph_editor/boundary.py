@@ -66,7 +66,7 @@ def get_ops_ios(
     neighbors: list[Operation] = []
     for op in make_list_of_op(ops):
         neighbors += (t.op for t in op.inputs)
-        neighbors += (reader for t in op.outputs for reader in t.consumers())
+        neighbors += (consumer for t in op.outputs for consumer in t.consumers())
         neighbors += control_outputs.get(op) if control_outputs else ()
         neighbors += op.control_inputs if control_inputs else ()
     return unique(neighbors)

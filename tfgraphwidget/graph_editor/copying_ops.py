@@ -197,8 +197,8 @@ class Copier:
         shapes, or is None.
         """
         find = operation_finder(self.info.graph_)
-        ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
-        make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], original)
+        sources = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
+        make_op(self.info.graph_, node, [of.outputs[k] for of, k in sources], original)
 
     def _import(
         self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]
@@ -247,8 +247,8 @@ class Copier:
     def _as_shaped(
         self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
     ) -> set[Operation]:
-        """The ops whose copies have the originals' static shapes: no input behind them has another
-        shape.
+        """The ops whose copies have the originals' static shapes: no input upstream of them has
+        another shape.
         """
         other = [
             self.index.ids[op.name]
@@ -309,8 +309,8 @@ class Copier:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is
         read are copied.
         """
-        ends = (variable.name, variable.initializer, variable.snapshot)
-        has_ops = all(name and split_tensor(name)[0] in self.names for name in ends)
+        parts = (variable.name, variable.initializer, variable.snapshot)
+        has_ops = all(name and split_tensor(name)[0] in self.names for name in parts)
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
@@ -333,7 +333,7 @@ class Copier:
 class _BackEdge:
     """An input of a loop's op that is made after the op; `slot` is None for a control input."""
 
-    reader: str
+    consumer: str
     source: str
     slot: int | None
 
@@ -342,9 +342,9 @@ class _BackEdge:
         find = operation_finder(graph)
         name, port = split_input(self.source)
         if self.slot is None:
-            add_control_inputs(find(self.reader), [find(name)])
+            add_control_inputs(find(self.consumer), [find(name)])
         else:
-            update_input(find(self.reader), self.slot, find(name).outputs[port])
+            update_input(find(self.consumer), self.slot, find(name).outputs[port])
 
 
 def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:
@@ -363,8 +363,8 @@ def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:
 
 
 def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDef]:
-    """The copies, each behind those that it reads, in their order otherwise; a loop's Merge is
-    behind what enters it.
+    """The copies, each after those that it reads, in their order otherwise; a loop's Merge is
+    after what enters it.
 
     A gradient loop's ops read what TensorFlow has made after them.
     """

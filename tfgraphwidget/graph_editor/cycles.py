@@ -60,13 +60,13 @@ def cycle_of(
         new: The new edges.
         before: Gives the ops right before an op once the graph is changed.
     """
-    readers = {reader for reader, _ in new}
-    # A cycle through an op before all readers would be there already. False: nothing before it is
+    consumers = {consumer for consumer, _ in new}
+    # A cycle through an op before all consumers would be there already. False: nothing before it is
     # left to search.
     on_path = dict.fromkeys(
-        set.intersection(*(set(_before(op)) for op in readers)) if readers else (), False
+        set.intersection(*(set(_before(op)) for op in consumers)) if consumers else (), False
     )
-    first = min(map(operation_number, readers), default=0)
+    first = min(map(operation_number, consumers), default=0)
     oldest = min(_known_oldest(graph), first)
     for root in sorted({source for _, source in new}, key=operation_number):
         path: list[Operation] = []
@@ -101,7 +101,9 @@ def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> Non
     """
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     if known_for == stamp:
-        numbers = ((operation_number(reader), operation_number(source)) for reader, source in new)
+        numbers = (
+            (operation_number(consumer), operation_number(source)) for consumer, source in new
+        )
         later = (number for number, source in numbers if source > number)
         setattr(graph, _KEPT_AS, (stamp_of(graph), min([oldest, *later])))
 

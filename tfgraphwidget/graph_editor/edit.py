@@ -207,10 +207,10 @@ def bypass(sgv: object) -> tuple[SubGraphView, list[Tensor]]:
 
 def _cut_inputs(plan: Rewiring, view: SubGraphView) -> list[Hole]:
     """Plan that a view reads a placeholder for each of its inputs."""
-    may = {*view.ops, *(op for t in view.passthroughs for op in plan.readers(t))}
+    may = {*view.ops, *(op for t in view.passthroughs for op in plan.consumers(t))}
     holes = [plan.hole(t) for t in view.inputs]
     for hole, t in zip(holes, view.inputs, strict=True):
-        plan.move(hole, t, [op for op in plan.readers(t) if op in may])
+        plan.move(hole, t, [op for op in plan.consumers(t) if op in may])
     return holes
 
 
@@ -218,10 +218,10 @@ def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[End]) -> 
     """Plan that who reads an output outside a view reads a placeholder; outputs may be holes."""
     inside, holes = set(view.ops), []
     for t in unique(outputs):
-        readers = [op for op in plan.readers(t) if op not in inside]
-        if readers:
+        consumers = [op for op in plan.consumers(t) if op not in inside]
+        if consumers:
             holes.append(plan.hole(t))
-            plan.move(holes[-1], t, readers)
+            plan.move(holes[-1], t, consumers)
     return holes
 
 

@@ -121,8 +121,8 @@ def transform_op_in_place(
     plan = Rewiring(op.graph)
     plan.read(op, [info.transformer._transformed_t(info, t, op) for t in op.inputs])
     for t in op.outputs if detach_outputs else ():
-        readers = plan.readers(t)
-        if readers:
-            plan.move(plan.hole(t), t, readers)
+        consumers = plan.consumers(t)
+        if consumers:
+            plan.move(plan.hole(t), t, consumers)
     plan.carry_out()
     return op

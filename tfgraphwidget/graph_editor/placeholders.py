@@ -16,7 +16,7 @@ DEFAULT_PREFIX = "geph"
 
 
 def scope_finalize(scope: str) -> str:
-    """The scope with a slash behind; "" stays.
+    """The scope with a slash at its end; "" stays.
 
     >>> scope_finalize("a/b"), scope_finalize("a/b/"), scope_finalize("")
     ('a/b/', 'a/b/', '')
@@ -83,7 +83,7 @@ def make_placeholder_from_tensor(
 ) -> Tensor:
     """A placeholder in the default graph and name scope, with the tensor's dtype and shape.
 
-    What is known of the variable behind a resource tensor goes along. A reference (`float32_ref`)
+    What is known of the variable of a resource tensor goes along. A reference (`float32_ref`)
     gives a placeholder of its value, since TensorFlow feeds no references.
 
     Args:

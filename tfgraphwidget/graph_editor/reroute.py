@@ -1,4 +1,4 @@
-"""`ge.reroute`: other ops read a tensor, which is to say that the ends of edges move.
+"""`ge.reroute`: other ops read a tensor, which is to say that edges move.
 
 What is asked for is checked as a whole before any edge moves: dtypes, static shapes, lengths, and
 that no cycle comes about (a loop's own way round is none); so a call that raises has changed
@@ -70,7 +70,7 @@ def reroute_ts(
 ) -> int:
     """Let those that read a tensor of `ts1` read that of `ts0`; how many edges were moved.
 
-    To put an op behind a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
+    To put an op after a tensor, make it, then `reroute_ts(op.outputs[0], t, cannot_modify=op)`.
 
     The arguments and errors are those of `swap_ts`.
 
@@ -207,7 +207,7 @@ def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap:
         sgv1: A view with as many inputs.
         swap: Whether `sgv0` reads the inputs of `sgv1` too.
     """
-    through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.readers(t)]
+    through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.consumers(t)]
     plan.reroute(sgv0.inputs, sgv1.inputs, swap=swap, can_modify={*sgv0.ops, *sgv1.ops, *through})
 
 

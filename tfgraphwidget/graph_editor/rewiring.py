@@ -4,7 +4,7 @@ them or none.
 Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them:
 until then a *hole* stands for each. Where TensorFlow refuses an edge for a shape that only it
 remembers, a *veil* goes between (see `runtime.live.in_place_changes`); who reads through one reads
-the tensor behind.
+the tensor after.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Rewiring:
         """The control inputs of an op."""
         return self._waits[op] if op in self._waits else list(op.control_inputs)
 
-    def readers(self, t: End) -> list[Operation]:
+    def consumers(self, t: End) -> list[Operation]:
         """The ops that read a tensor or a hole, each once.
 
         Args:
@@ -86,7 +86,7 @@ class Rewiring:
         live_consumers = (
             []
             if isinstance(t, Hole)
-            else [op for reader in t.consumers() for op in self._consumers_behind(reader)]
+            else [op for consumer in t.consumers() for op in self._consumers_through(consumer)]
         )
         consumers = unique([*live_consumers, *self._new_consumers.get(id(t), ())])
         return [op for op in consumers if any(read is t for read in self.inputs(op))]
@@ -97,16 +97,16 @@ class Rewiring:
         for t in self._read[op]:
             self._new_consumers.setdefault(id(t), []).append(op)
 
-    def move(self, new: End, old: End, readers: Iterable[Operation]) -> int:
+    def move(self, new: End, old: End, consumers: Iterable[Operation]) -> int:
         """Let ops read `new` wherever they read `old`; how many edges that moves.
 
         Args:
             new: What they read from then on.
             old: What they read.
-            readers: The ops that may change.
+            consumers: The ops that may change.
         """
         new, old, moved = self._plain(new), self._plain(old), 0
-        for op in readers:
+        for op in consumers:
             inputs = self.inputs(op)
             edges = sum(t is old for t in inputs)
             if edges:
@@ -124,8 +124,8 @@ class Rewiring:
         can_modify: Collection[Operation] | None = None,
         cannot_modify: Collection[Operation] = (),
     ) -> int:
-        """Let the readers of each of `ts1` read that of `ts0`, and with `swap` the other way round;
-        how many edges.
+        """Let the consumers of each of `ts1` read that of `ts0`, and with `swap` the other way
+        round; how many edges.
 
         Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as
         in the original.
@@ -141,7 +141,7 @@ class Rewiring:
             ValueError: The lists are of unequal lengths, or a pair does not fit.
         """
         pairs = _pairs(list(ts0), list(ts1))
-        readers = [(self.readers(t0), self.readers(t1)) for t0, t1 in pairs]
+        consumers = [(self.consumers(t0), self.consumers(t1)) for t0, t1 in pairs]
 
         def changeable(ops: list[Operation]) -> list[Operation]:
             return [
@@ -151,7 +151,7 @@ class Rewiring:
             ]
 
         moved = 0
-        for (t0, t1), (of_t0, of_t1) in zip(pairs, readers, strict=True):
+        for (t0, t1), (of_t0, of_t1) in zip(pairs, consumers, strict=True):
             if t0 is not t1:
                 moved += self.move(t0, t1, changeable(of_t1))
                 moved += self.move(t1, t0, changeable(of_t0)) if swap else 0
@@ -247,16 +247,16 @@ class Rewiring:
             raise
 
     def _plain(self, t: End) -> End:
-        """The tensor behind a veil; any other as it is."""
+        """The tensor that a veil stands for; any other as it is."""
         return (
             t.op.inputs[0]
             if self._veils and not isinstance(t, Hole) and t.op.name in self._veils
             else t
         )
 
-    def _consumers_behind(self, reader: Operation) -> list[Operation]:
+    def _consumers_through(self, consumer: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""
-        return reader.outputs[0].consumers() if reader.name in self._veils else [reader]
+        return consumer.outputs[0].consumers() if consumer.name in self._veils else [consumer]
 
 
 def live(end: End) -> Tensor:

@@ -156,7 +156,7 @@ def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
 
     Args:
         ops: Ops, one op, or a graph.
-        scope: The scope, with or without a slash behind; "" holds nothing.
+        scope: The scope, with or without a slash at its end; "" holds nothing.
 
     Raises:
         TypeError: `ops` is something else.

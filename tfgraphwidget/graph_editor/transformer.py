@@ -161,10 +161,10 @@ class Transformer(ArgumentChecks, refusal=TypeError):
                 )
             info.transformed_ops[op] = op_
             info.transformed_ts.update(zip(op.outputs, outputs_, strict=False))
-        for t, _, reader in info.tmp_cyclic_ts:
-            for slot, tensor in enumerate(reader.inputs):
+        for t, _, consumer in info.tmp_cyclic_ts:
+            for slot, tensor in enumerate(consumer.inputs):
                 if tensor is t:
-                    update_input(info.transformed_ops[reader], slot, info.transformed_ts[t])
+                    update_input(info.transformed_ops[consumer], slot, info.transformed_ts[t])
         self._connect_control_inputs(info)
 
     def _connect_control_inputs(self, info: Transforming) -> None:

@@ -72,8 +72,8 @@ class CopySettings:
 
 
 class Transforming:
-    """One transformation under way; the `info` that every handler gets. Names with a `_` behind are
-    of the result.
+    """One transformation under way; the `info` that every handler gets. Names with a `_` at the end
+    are of the result.
 
     `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and
     `scope` are where it comes from, `graph_` and `scope_` where it goes; scopes end in "/".

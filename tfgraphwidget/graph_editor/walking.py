@@ -146,8 +146,8 @@ def get_walks_intersection_ops(
         (forward_inclusive, backward_inclusive),
     )
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
-    both = set(behind)
+    ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
+    both = set(backward)
     return [op for op in ahead if op in both]
 
 
@@ -182,8 +182,8 @@ def get_walks_union_ops(
         (forward_inclusive, backward_inclusive),
     )
     controls = control_inputs, control_outputs, control_ios
-    ahead, behind = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
-    return sorted(set(ahead) | set(behind), key=operation_number)
+    ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
+    return sorted(set(ahead) | set(backward), key=operation_number)
 
 
 class _Limits(NamedTuple):
@@ -266,8 +266,8 @@ def _backward_by_gradients(
         index, first, stop=stop, within=passing & allowed, controls=controls
     )
     reachable = passed | traversal.mask_of(index, seeds)
-    for reader in np.flatnonzero(passed).tolist():
-        row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])
+    for consumer in np.flatnonzero(passed).tolist():
+        row = slice(index.inputs.start[consumer], index.inputs.start[consumer + 1])
         read = zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True)
         reachable[[op for op, port in read if allowed[op] and (op, port) not in stop]] = True
     return reachable

@@ -188,13 +188,13 @@ def _fitting_attribute(
     if any(edge.expected.endswith("_ref") for edge in wrong):
         return None
     start = int(index.inputs.start[op])
-    ends = [
+    sources = [
         (int(index.inputs.values[start + k]), int(index.ports[start + k]))
         for k in range(len(attribute_of))
     ]
     read = {
         index.dtypes(end[0])[end[1]].removesuffix("_ref")
-        for end, a in zip(ends, attribute_of, strict=True)
+        for end, a in zip(sources, attribute_of, strict=True)
         if a == attribute
     }
     if len(read) != 1 or "" in read:
@@ -206,11 +206,11 @@ def _fitting_attribute(
     if allowed and index.typing.number(dtype) not in allowed:
         return None
     if any(arg.type_attr == attribute for arg in definition.output_arg):
-        for reader in dict.fromkeys(index.consumer_lists[op]):
-            specs = input_specs(index, index.nodes[reader]) or ()
+        for consumer in dict.fromkeys(index.consumer_lists[op]):
+            specs = input_specs(index, index.nodes[consumer]) or ()
             numbers = [
                 slot.dtype
-                for slot, read_op in zip(specs, index.input_lists[reader], strict=False)
+                for slot, read_op in zip(specs, index.input_lists[consumer], strict=False)
                 if read_op == op
             ]
             if any(number != index.typing.number(dtype) for number in numbers):

@@ -77,11 +77,11 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 
 @rule("missing-ends", "error")
-def missing_ends(context: LintContext) -> Iterator[Finding]:
+def missing_tensors(context: LintContext) -> Iterator[Finding]:
     """Signatures of the file that name tensors which the graph does not have, so that they cannot
     be called.
     """
-    for name, tensors in context.missing_ends.items():
+    for name, tensors in context.missing_tensors.items():
         yield Finding(
             "missing-ends",
             "error",
@@ -94,11 +94,11 @@ def missing_ends(context: LintContext) -> Iterator[Finding]:
 
 
 @rule("signature-ends", "error")
-def signature_ends(context: LintContext) -> Iterator[Finding]:
+def signature_boundary(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one
     that these need.
 
-    A call feeds the inputs, whichever op makes them otherwise: what lies behind them is not needed.
+    A call feeds the inputs, whichever op makes them otherwise: what computes them is not needed.
     """
     index = context.index
     for signature in context.signatures:
@@ -123,7 +123,7 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
             key
             for key, tensor in signature.inputs
             if tensor not in outputs
-            and not (tensor in fed and needed[traversal.readers_of(index, [fed[tensor]])].any())
+            and not (tensor in fed and needed[traversal.consumers_of(index, [fed[tensor]])].any())
         ]
         if unused:
             ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]

@@ -30,7 +30,7 @@ class Body:
 
     Attributes:
         index: The graph.
-        where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current
+        where: What it is, to stand after the name of an op: " of function 'f'"; "" for the current
             graph.
         way: The call that makes it the current graph.
         is_function: Whether it is a function's body.
@@ -112,7 +112,7 @@ class LintContext:
     index: GraphIndex
     find_outputs: Callable[[], tuple[str, ...]]
     signatures: tuple[Signature, ...]
-    missing_ends: Mapping[str, tuple[str, ...]]
+    missing_tensors: Mapping[str, tuple[str, ...]]
     plan: Callable[[Command], Patch]
     value: Callable[[str], Array]
     has_device: Callable[[str], bool]

@@ -64,13 +64,13 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
         for op in body.attributes.noted[MISSING_INPUT]:
             name, kind = index.names[op], index.types[op]
             missing = text_attribute(index.nodes[op], MISSING_INPUT).decode(errors="replace")
-            readers = sorted({*index.consumer_lists[op], *index.waiting_lists[op]})
-            if not readers:
+            consumers = sorted({*index.consumer_lists[op], *index.control_consumer_lists[op]})
+            if not consumers:
                 continue  # nothing reads what was missing any more
             does = "waits for" if kind == "NoOp" else "reads"
             if kind == "NoOp":
                 ways = "Remove the wait" + either(
-                    f" (editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r}))", ""
+                    f" (editor.remove_control_inputs({index.names[consumers[0]]!r}, {name!r}))", ""
                 )
             else:
                 ways = (
@@ -82,12 +82,12 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "missing-inputs",
                 "error",
-                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file "
+                f"Op {index.names[consumers[0]]!r}{body.where} {does} {missing!r}, which the file "
                 f"does not hold; {kind} {name!r} stands for it. "
                 + ways
                 + ", or keep it"
                 + either(f" (editor.passes.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
-                [readers[0], op],
+                [consumers[0], op],
             )
 
 
@@ -102,9 +102,9 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
             first = index.ids.get(named)
             if first is None or named.lower() not in tried_before(name):
                 continue  # one of them was removed or renamed
-            readers = sorted({*index.consumer_lists[first], *index.waiting_lists[first]})
-            read = names_text([index.names[reader] for reader in readers]) or "nothing"
-            alone = not index.consumer_lists[op] and not index.waiting_lists[op]
+            consumers = sorted({*index.consumer_lists[first], *index.control_consumer_lists[first]})
+            read = names_text([index.names[consumer] for consumer in consumers]) or "nothing"
+            alone = not index.consumer_lists[op] and not index.control_consumer_lists[op]
             fix = context.fix(Remove(selectors.ops(index, name)) if alone else None, body)
             yield body.finding(
                 "duplicate-names",
@@ -178,22 +178,24 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
         for edge in edges[:MOST_FINDINGS].tolist():
-            source, port, reader = (
+            source, port, consumer = (
                 int(index.inputs.values[edge]),
                 int(index.ports[edge]),
                 int(owner[edge]),
             )
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
-            k = edge - int(index.inputs.start[reader])
+            k = edge - int(index.inputs.start[consumer])
             yield body.finding(
                 "wrong-ports",
                 "error",
-                f"Op {index.names[reader]!r}{body.where} reads '{name}:{port}' at input {k}, and "
+                f"Op {index.names[consumer]!r}{body.where} reads '{name}:{port}' at input {k}, and "
                 f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to "
                 "another "
-                "tensor: " + editor_call("connect", f"tensor, {index.names[reader]!r}, {k}") + ".",
-                [reader, source],
+                "tensor: "
+                + editor_call("connect", f"tensor, {index.names[consumer]!r}, {k}")
+                + ".",
+                [consumer, source],
                 context.fix(only, body),
             )
         yield from rest_of(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
@@ -277,7 +279,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 else "warning",  # a function is written as it was unless it is edited
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
                 "and TensorFlow wants "
-                "them behind; " + _fix(fix) + " writes them there.",
+                "them after; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
             )
@@ -469,7 +471,7 @@ def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Itera
 
     Args:
         all_of_them: The ops, or the edges, that the rule finds.
-        do: What they do, to stand behind "op".
+        do: What they do, to stand after "op".
     """
     more = len(all_of_them) - MOST_FINDINGS
     if more > 0:

@@ -95,7 +95,7 @@ class CurrentGraph(Protocol):
         """The signatures of the graph that was opened."""
 
     @property
-    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+    def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors that the graph does not have, by the signatures of the file that name
         them.
         """
@@ -152,7 +152,7 @@ class SourceContext:
         return () if boundary is None else boundary[0]
 
     @cached_property
-    def ends(self) -> FunctionBoundary | None:
+    def boundary(self) -> FunctionBoundary | None:
         """The arguments and results of a function that no op calls."""
         return self._graph.opened_boundary
 
@@ -172,11 +172,11 @@ class SourceContext:
         return self._graph.signatures
 
     @cached_property
-    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+    def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors that the graph does not have, by the signatures of the file that name
         them.
         """
-        return self._graph.missing_ends
+        return self._graph.missing_tensors
 
     @cached_property
     def _refusal(self) -> str:
@@ -196,6 +196,17 @@ class SourceContext:
         return not self.function and (
             self._source.graph is None or self._source.session is not None
         )
+
+    def hidden_node(self, name: str) -> NodeDef | None:
+        """The NodeDef of an op that TensorFlow still holds; see `PlanContext.hidden_node`."""
+        graph = None if self.function or self.boundary is not None else self._source.graph
+        if graph is None:
+            return None
+        try:
+            node: NodeDef = graph.get_operation_by_name(name).node_def
+        except KeyError:
+            return None
+        return node
 
     def require_graph(self) -> None:
         """Import the graph of a file. Raises NotRunnable for a function's body."""
@@ -219,7 +230,7 @@ class SourceContext:
         traced = trace_op_type(function, specs, dict(options))
         if traced is not None:
             return traced
-        if self.ends is not None or (self._refusal and is_eager_by_default()):
+        if self.boundary is not None or (self._refusal and is_eager_by_default()):
             return traced_ops.trace_in_function(function, specs, dict(options))
         traced = traced_ops.trace_function(function, specs, dict(options))
         if traced.has_state:
@@ -332,7 +343,7 @@ class _Callee:
     why: str
     opened_boundary: None = None
     signatures: tuple[Signature, ...] = ()
-    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing_tensors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def external_tensors(self) -> tuple[str, ...]:
         """The arguments and results."""
@@ -429,8 +440,8 @@ class CalleeContext(SourceContext):
             if op in after.ids
         )
         after = apply_patch(after, Patch(changed=restored))
-        ends = track_boundary(body.arguments, body.returns, (patch,))
-        edition = edited_function.Edition(self._definition, body, after, ends)
+        boundary = track_boundary(body.arguments, body.returns, (patch,))
+        edition = edited_function.Edition(self._definition, body, after, boundary)
         definition = edited_function.rewrite_definition(
             self._definition, edition, dict(patch.renamed)
         )

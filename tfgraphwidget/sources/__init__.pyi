@@ -62,7 +62,7 @@ from .files.tensor_bundle import write_bundle as write_bundle
 from .functions.call_shapes import call_shapes as call_shapes
 from .functions.call_shapes import check_arguments as check_arguments
 from .functions.call_structure import CallStructure as CallStructure
-from .functions.keras_models import functional_ends as functional_ends
+from .functions.keras_models import functional_boundary as functional_boundary
 from .functions.keras_models import functional_model as functional_model
 from .functions.keras_models import functional_nodes as functional_nodes
 from .functions.keras_models import is_keras_model as is_keras_model

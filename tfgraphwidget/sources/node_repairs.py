@@ -1,13 +1,13 @@
 """NodeDefs as a graph that can be drawn and edited, of a file that TensorFlow refuses for its names
 and edges.
 
-A graph needs a name for each op, each name once, and an op behind each input. What a file lacks is
+A graph needs a name for each op, each name once, and an op for each input. What a file lacks is
 filled in here, in place, and noted in a private attribute of the op, which TensorFlow passes over
 and which lint reads:
 
 - An input that names nothing reads a stand-in: a Placeholder, or a NoOp where ops only wait for it.
 - Of several ops of one name the first keeps it, and all that name it read that one.
-- Control inputs, whose order means nothing, go behind the tensors.
+- Control inputs, whose order means nothing, go after the tensors.
 
 All else that TensorFlow refuses can be drawn as it is.
 """
@@ -128,7 +128,7 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
 
 
 def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Put the control inputs of NodeDefs behind the tensors that they read; yield a sentence if any
+    """Put the control inputs of NodeDefs after the tensors that they read; yield a sentence if any
     was before one.
     """
     changed = []
@@ -168,10 +168,10 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             used.add(stand_in.name.lower())
             nodes.append(stand_in)
             text = as_input(op, port)
-            readers = [node.name for node, _ in slots]
-            others = f" and {len(readers) - 1:,} more" if len(readers) > 1 else ""
+            consumers = [node.name for node, _ in slots]
+            others = f" and {len(consumers) - 1:,} more" if len(consumers) > 1 else ""
             yield (
-                f"op {_short(readers[0])}{others} reads {_short(text)}, which is not there; the "
+                f"op {_short(consumers[0])}{others} reads {_short(text)}, which is not there; the "
                 f"{stand_in.op} {_short(stand_in.name)} stands for it."
             )
         for node, k in slots:
@@ -179,8 +179,8 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
 
 
 def _stand_in(op: str, port: int, slots: Sequence[tuple[NodeDef, int]], types: OpTypes) -> NodeDef:
-    """An op that gives a tensor which is missing, of the dtype that its first reader takes, or that
-    ops wait for.
+    """An op that gives a tensor which is missing, of the dtype that its first consumer takes, or
+    that ops wait for.
     """
     stand_in: NodeDef = tf_protos.NodeDef(op="NoOp")
     stand_in.attr[MISSING_INPUT].s = as_input(op, port).encode()

@@ -333,7 +333,7 @@ class Source:
     session: tf.compat.v1.Session | None = None
     notices: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
-    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing_tensors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     signature: Signature | None = None
     entrance: tuple[str, ...] = ()
     shared_functions: frozenset[str] = frozenset()

@@ -49,7 +49,7 @@ from .graphs import wrap_operations as wrap_operations
 from .keras import Trackable as Trackable
 from .keras import eager_mode as eager_mode
 from .keras import flatten_with_paths as flatten_with_paths
-from .keras import functional_ends as functional_ends
+from .keras import functional_boundary as functional_boundary
 from .keras import functional_model as functional_model
 from .keras import functional_nodes as functional_nodes
 from .keras import is_eager_by_default as is_eager_by_default

@@ -32,7 +32,7 @@ def functional_model(model: KerasModel) -> KerasModel | None:
 
 
 def functional_nodes(model: KerasModel) -> list[Any]:
-    """Return the calls of layers in a Functional model, each behind those that it depends on.
+    """Return the calls of layers in a Functional model, each after those that it depends on.
 
     Private: `Function._nodes_by_depth`, of Keras 3.
     """
@@ -40,7 +40,7 @@ def functional_nodes(model: KerasModel) -> list[Any]:
     return [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
 
 
-def functional_ends(model: KerasModel) -> tuple[Any, Any]:
+def functional_boundary(model: KerasModel) -> tuple[Any, Any]:
     """Return the nested structures of KerasTensors that a Functional model takes and returns.
 
     Private: `Function._inputs_struct` and `_outputs_struct`, of Keras 3; `inputs` and `outputs` are

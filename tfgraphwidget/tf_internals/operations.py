@@ -85,7 +85,7 @@ def input_tuples(operations: Sequence[tf.Operation]) -> list[Sequence[Tensor]]:
     """Return the `inputs` of each op; the same object for an op as long as its inputs are not
     changed.
 
-    Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the
+    Private: `Operation._inputs_val`, the cache of `Operation.inputs`; reading it takes half the
     time.
     """
     cached_inputs = list(map(_cached_inputs, operations))

@@ -150,7 +150,7 @@ BUTTONS: Mapping[str, EditButton] = {
         on="graph",
         order=515,
         group="Signatures",
-        keywords="signature_def arguments keys ends",
+        keywords="signature_def arguments keys inputs outputs",
         fields=(FormField("name", "Name"),),
     ),
     "bypass": EditButton(
@@ -390,8 +390,9 @@ BUTTONS: Mapping[str, EditButton] = {
             ),
             FormField(
                 "by",
-                "By",
-                hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all.",
+                "Replace by",
+                hint="An op type, a function of the notebook, or text such as x or "
+                "LeakyRelu(x, alpha=0.2).",
             ),
             FormField("into", "Name scope"),
         ),
@@ -404,7 +405,12 @@ BUTTONS: Mapping[str, EditButton] = {
         types=tuple(sorted(PLACEHOLDERS)),
         output=True,
         fields=(
-            FormField("shape", "Shape", known="shape"),
+            FormField(
+                "shape",
+                "Shape",
+                known="shape",
+                hint="None for any size, such as (None, 224, 224, 3).",
+            ),
             FormField("dtype", "Dtype", known="dtype"),
         ),
     ),

@@ -207,16 +207,16 @@ class Exporter:
         if not outputs and kind.kind in {"frozen", "saved_model"}:
             outputs = list(frozen_outputs(self._editor) or ())
         options = tuple(each for each in options if each[0] != OUTPUTS.name)
-        ends: dict[str, Any] = {"outputs": outputs or None}
+        boundary: dict[str, Any] = {"outputs": outputs or None}
         if outputs and not frozen:  # a signature has inputs, too
-            inputs, _ = self._editor._core.arguments.signature_ends("outputs", None, outputs)
-            ends["inputs"] = [tensor for _, tensor in inputs]
+            inputs, _ = self._editor._core.arguments.signature_boundary("outputs", None, outputs)
+            boundary["inputs"] = [tensor for _, tensor in inputs]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(
                 f"{target}{ending}",
-                **ends,
+                **boundary,
                 frozen=frozen,
                 **parse_options(options),
             )

@@ -36,7 +36,7 @@ _LARGE = 10_000
 _STEP = "global_step"  # the collection of the variable that counts the steps of training
 
 
-class _Ends(NamedTuple):
+class _Boundary(NamedTuple):
     """What is expensive to find of a graph."""
 
     inputs: tuple[str, ...]
@@ -46,7 +46,7 @@ class _Ends(NamedTuple):
     dtypes: tuple[str, ...]
 
 
-_UNKNOWN = _Ends((), (), 0.0, 0.0, ())
+_UNKNOWN = _Boundary((), (), 0.0, 0.0, ())
 
 
 class ModelFacts:
@@ -54,7 +54,7 @@ class ModelFacts:
 
     def __init__(self, editor: GraphEditor, edits: EditRequests) -> None:
         self._editor, self._edits = editor, edits
-        self._cache: tuple[GraphIndex, object, _Ends] | None = None
+        self._cache: tuple[GraphIndex, object, _Boundary] | None = None
 
     def describe(self, request: p.DescribeModel) -> p.ModelReply:
         """The facts; FLOPs where they are asked for.
@@ -65,25 +65,25 @@ class ModelFacts:
         core, batch = self._editor._core, request.batch
         index = core.index
         is_complete = request.large or len(index) <= _LARGE or self._is_found()
-        ends = self._ends() if is_complete else _UNKNOWN
+        boundary = self._boundary() if is_complete else _UNKNOWN
         is_small = len(index) <= _SMALL and len(index.functions) <= _FEW
-        is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, ends.inputs))
+        is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, boundary.inputs))
         return p.ModelReply(
             title=_title(core.source.title, is_file=core.source.stored is not None),
             inside=core.navigator.path[-1] if len(core.navigator.path) > 1 else "",
             about=tuple(_about(self._editor)),
-            values=_values(self._editor, ends),
+            values=_values(self._editor, boundary),
             ops=len(index),
             variables=count_variables(index, range(len(index))),
-            parameters=ends.parameters,
-            size=ends.size,
-            dtypes=ends.dtypes,
+            parameters=boundary.parameters,
+            size=boundary.size,
+            dtypes=boundary.dtypes,
             flops=self._flops(batch) if batch else -1.0,
             batch=batch if is_batch_open else 0,
-            inputs=tuple(_end(index, name) for name in ends.inputs[:_MOST_ENDS]),
-            input_count=len(ends.inputs),
-            outputs=tuple(_end(index, name) for name in ends.outputs[:_MOST_ENDS]),
-            output_count=len(ends.outputs),
+            inputs=tuple(_end(index, name) for name in boundary.inputs[:_MOST_ENDS]),
+            input_count=len(boundary.inputs),
+            outputs=tuple(_end(index, name) for name in boundary.outputs[:_MOST_ENDS]),
+            output_count=len(boundary.outputs),
             signatures=tuple(self._edits.signature_rows()) if is_complete else (),
             is_small=is_small,
             is_ready=is_small and is_loaded(),
@@ -98,10 +98,10 @@ class ModelFacts:
             core.executor.signatures,
         )
 
-    def _ends(self) -> _Ends:
+    def _boundary(self) -> _Boundary:
         core = self._editor._core
         if self._cache is None or not self._is_found():
-            self._cache = core.index, core.executor.signatures, _find_ends(self._editor)
+            self._cache = core.index, core.executor.signatures, _find_boundary(self._editor)
         return self._cache[2]
 
     def _flops(self, batch: int) -> float:
@@ -109,7 +109,7 @@ class ModelFacts:
         return float(sum(int(count) for count in flops if count is not None))  # type: ignore[call-overload]
 
 
-def _find_ends(editor: GraphEditor) -> _Ends:
+def _find_boundary(editor: GraphEditor) -> _Boundary:
     core = editor._core
     index = core.index
     try:
@@ -117,13 +117,13 @@ def _find_ends(editor: GraphEditor) -> _Ends:
     except GraphEditError:  # nothing in it looks like a result
         outputs = ()
     captured = core.view.body.constants
-    inputs = core.executor.ends[0] or needed_placeholders(index, outputs)
+    inputs = core.executor.inputs_and_outputs[0] or needed_placeholders(index, outputs)
     counts = costs.parameters(index)
     sizes: Counter[str] = Counter()
     for op in np.flatnonzero(np.nan_to_num(counts)).tolist():
         dtype = _held_dtype(index, op)
         sizes[dtype] += int(counts[op])
-    return _Ends(
+    return _Boundary(
         tuple(name for name in inputs if name not in captured and not _is_handle(index, name)),
         outputs,
         float(np.nansum(counts)),
@@ -145,9 +145,9 @@ def _held_dtype(index: GraphIndex, op: int) -> str:
         return dtype
     return next(
         (
-            index.dtypes(reader)[0]
-            for reader in index.consumers.row(op).tolist()
-            if index.types[reader] == "ReadVariableOp"
+            index.dtypes(consumer)[0]
+            for consumer in index.consumers.row(op).tolist()
+            if index.types[consumer] == "ReadVariableOp"
         ),
         "",
     )
@@ -188,10 +188,10 @@ def _about(editor: GraphEditor) -> Iterator[str]:
     yield f"TensorFlow {installed_version()}"
 
 
-def _values(editor: GraphEditor, ends: _Ends) -> str:
+def _values(editor: GraphEditor, boundary: _Boundary) -> str:
     """Whether it is trained, as far as is known without a run; "" of a graph without weights."""
     core = editor._core
-    if not ends.parameters:
+    if not boundary.parameters:
         return ""
     if not count_variables(core.index, range(len(core.index))):
         return "the weights are constants"

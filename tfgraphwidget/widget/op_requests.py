@@ -154,9 +154,9 @@ class OpRequests:
             tensors = Replace(arguments.part(self._part(what), ops=True), "").tensors(index)
         else:
             tensors = ()
-        ends = (split_tensor(name) for name in tensors)
+        pairs = (split_tensor(name) for name in tensors)
         return tuple(
-            index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in ends
+            index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in pairs
         )
 
 

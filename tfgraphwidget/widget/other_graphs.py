@@ -119,13 +119,15 @@ class OtherGraphs:
         index = navigator.outermost.index
         own = self._editor._core.index
         outputs = self._editor._core.view.boundary[1]
-        ends = [f"{index.names[i]}:0" for i in range(len(index)) if is_placeholder(index.types[i])]
+        placeholders = [
+            f"{index.names[i]}:0" for i in range(len(index)) if is_placeholder(index.types[i])
+        ]
         if source.signature is not None:
-            ends = [tensor for _, tensor in source.signature.inputs]
+            placeholders = [tensor for _, tensor in source.signature.inputs]
         joints = []
-        for tensor in ends[:_MOST]:
+        for tensor in placeholders[:_MOST]:
             same = tensor if split_tensor(tensor)[0] in own.ids else ""
-            output = outputs[0] if len(outputs) == len(ends) == 1 else ""
+            output = outputs[0] if len(outputs) == len(placeholders) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
         return p.Joints(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 20_000  # characters of an expression
-_MOST_NAMES = 200  # of readers, control inputs: what a panel can show
+_MOST_NAMES = 200  # of consumers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
 

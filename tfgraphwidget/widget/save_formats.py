@@ -250,7 +250,7 @@ def _signatures_text(editor: GraphEditor, guessed: tuple[str, ...] | None) -> st
     names = [signature.name for signature in editor.signatures.values()]
     if names or not guessed:
         return f"its signatures {', '.join(names)}" if names else "its signature"
-    inputs, outputs = editor._core.arguments.signature_ends("serving_default", None, guessed)
+    inputs, outputs = editor._core.arguments.signature_boundary("serving_default", None, guessed)
     keys = (", ".join(key for key, _ in side[:3]) for side in (inputs, outputs))
     more = (" …" if len(side) > 3 else "" for side in (inputs, outputs))
     before, after = (key + sign for key, sign in zip(keys, more, strict=True))

@@ -88,12 +88,12 @@ class SelectionRequests:
         proposed = set(names)
         if side == "outputs":
             forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
-            readers = {
-                tensor: traversal.readers_of(index, pairs(index, [tensor])) for tensor in names
+            consumers = {
+                tensor: traversal.consumers_of(index, pairs(index, [tensor])) for tensor in names
             }
-            read = {tensor for tensor, ops in readers.items() if forward[ops].any()}
+            read = {tensor for tensor, ops in consumers.items() if forward[ops].any()}
             proposed = (
-                read or {tensor for tensor, ops in readers.items() if len(ops) == 0} or proposed
+                read or {tensor for tensor, ops in consumers.items() if len(ops) == 0} or proposed
             )
         ordered = sorted(names, key=lambda each: each not in proposed)
         return p.BoundaryTensors(
@@ -129,8 +129,8 @@ class SelectionRequests:
         )
         rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
         new = rest if len(rest) < len(old) and not further else (*rest, *names)
-        ends = (new, outputs) if side == "inputs" else (inputs, new)
-        view.mark(*ends, within=self._select_item(name).ops if side == "inputs" else ())
+        boundary = (new, outputs) if side == "inputs" else (inputs, new)
+        view.mark(*boundary, within=self._select_item(name).ops if side == "inputs" else ())
         editor._core.listeners.notify()
 
     def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
@@ -184,13 +184,13 @@ class SelectionRequests:
             case _:
                 editor.selection = getattr(old, command)()
 
-    def _select_path(self, ends: Selection, *, every: bool) -> Selection:
+    def _select_path(self, chosen: Selection, *, every: bool) -> Selection:
         """The ops on paths from one selected op to the other, whichever comes first."""
-        if len(ends) != 2:
+        if len(chosen) != 2:
             raise GraphEditError(
-                f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends."
+                f"A path needs two selected ops, and {len(chosen):,} are; Ctrl-click its two ends."
             )
-        a, b = ends.ops
+        a, b = chosen.ops
         try:
             return self._editor.path(a, b, all=every)
         except NoPath:
@@ -295,5 +295,5 @@ def _forward_ops(index: GraphIndex, training: Mask) -> Mask:
     left_out = training | summary
     leads_on = np.zeros(len(index), dtype=bool)
     leads_on[index.consumers.owner[~training[index.consumers.values]]] = True
-    ends = np.flatnonzero(~left_out & ~leads_on)
-    return traversal.backward(index, ends.tolist(), within=~left_out, controls=False)
+    last_ops = np.flatnonzero(~left_out & ~leads_on)
+    return traversal.backward(index, last_ops.tolist(), within=~left_out, controls=False)

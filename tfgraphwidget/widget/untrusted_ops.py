@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 TRUSTED = "This file is trusted now: its ops run, whatever they do."
-# What ops of a file may do, behind "may".
+# What ops of a file may do, after "may".
 _DEEDS = {
     Effect.READS_FILES: "read files",
     Effect.WRITES_FILES: "write files",

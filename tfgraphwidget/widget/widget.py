@@ -82,7 +82,7 @@ class GraphWidget(anywidget.AnyWidget):
         """
         if self._editor._core.file_watch is not None:
             self._editor._core.file_watch.look()
-        if self._editor._core.target.is_behind():
+        if self._editor._core.target.is_outdated():
             self._follow()
 
     def _follow(self) -> None:
@@ -103,7 +103,7 @@ class GraphWidget(anywidget.AnyWidget):
 
     def answer(self, number: int, request: object) -> Message:
         """Handle a request, and return the reply to it; see `Responder.answer`."""
-        if self._editor._core.target.is_behind():  # a request may read it on, and draw nothing
+        if self._editor._core.target.is_outdated():  # a request may read it on, and draw nothing
             self._follow()
         self._before_request = self._handler.snapshot()
         reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { GRAPH_COMMANDS } from "../../src/panels/controls/edit-commands";
-import type { EditCommand } from "../../src/panels/controls/edit-form";
+import { GRAPH_COMMANDS, inputSizeCommand } from "../../src/panels/controls/edit-commands";
+import { callOf, type EditCommand } from "../../src/panels/controls/edit-form";
 import { replacementText } from "../../src/panels/forms/replace-all-form";
 import {
   commandGroups,
@@ -39,7 +39,7 @@ describe("the edits of the whole graph", () => {
     ["diff", ["compare"]],
     ["compare", ["compare", "optimized"]],
     ["tflite", ["export"]],
-    ["resolution", ["input_size"]],
+    ["resolution", ["set_input"]],
     ["cse", ["merge_duplicates"]],
     ["strip_unused_nodes", ["strip_training"]],
     ["Signature", ["add_signature", "rename_signature", "order_signature", "remove_signature"]],
@@ -47,6 +47,34 @@ describe("the edits of the whole graph", () => {
     ["no such edit", []],
   ])("are found by %j", (text, names) => {
     expect(called(text)).toEqual(names);
+  });
+});
+
+describe("the size of an input", () => {
+  const inputs = [
+    { op: "x", tensor: "x:0", dtype: "float32", shape: "(None, 3)" },
+    { op: "mask", tensor: "mask:0", dtype: "bool", shape: "(3,)" },
+  ];
+
+  test("is asked for as the kernel says, of the inputs that there are", () => {
+    const [input, ...others] = inputSizeCommand(inputs).fields ?? [];
+    expect(input?.choices?.map(({ value, fills }) => [value, fills])).toEqual([
+      ["x:0", { shape: "(None, 3)", dtype: "float32" }],
+      ["mask:0", { shape: "(3,)", dtype: "bool" }],
+    ]);
+    expect(others.map(({ key, hint = "" }) => [key, hint.slice(0, 17)])).toEqual([
+      ["shape", "None for any size"],
+      ["dtype", ""],
+    ]);
+  });
+
+  test("is an edit of the input that is chosen", () => {
+    const values = { what: "mask:0", shape: " (5,)", dtype: "" };
+    expect(callOf(inputSizeCommand(inputs), values)).toEqual({
+      command: "set_input",
+      what: ["mask:0"],
+      options: { shape: "(5,)" },
+    });
   });
 });
 

@@ -102,3 +102,18 @@ def test_the_model_opens_first_each_fact_leads_there_and_jobs_are_a_click_away(h
     expect(clone).to_be_in_viewport()
     expect(clone).to_be_enabled()
     shoot(root, "model_tab_selection")
+
+
+def test_an_input_gets_another_size_in_a_form_that_lists_the_inputs(hand: Hand) -> None:
+    page = hand.root.get_by_role("tabpanel", name="Model")
+    hand.click(page.get_by_role("button", name="Input size"))
+    form = page.locator("form.tgw-inline")
+    shape = form.get_by_label("Shape")
+    expect(form.locator("select[name='what']")).to_have_value("obs:0")
+    expect(shape).to_have_value("(None, 84, 84, 4)")
+    expect(form).to_contain_text("None for any size")
+    expect(form).to_contain_text("'obs' is float32 (None, 84, 84, 4) already.")
+    shape.fill("(16, 84, 84, 4)")
+    shoot(hand.root, "model_tab_input_size")
+    hand.press("Enter")
+    assert 'set_input(tensor="obs:0", shape=[16, 84, 84, 4]' in hand.lines(1)[0]

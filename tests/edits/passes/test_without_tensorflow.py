@@ -21,7 +21,7 @@ FLOAT = 1
 
 
 def file() -> Any:
-    """A convolution, its batch normalization with constants, a Relu behind an Identity, and two
+    """A convolution, its batch normalization with constants, a Relu after an Identity, and two
     equal constants.
     """
     graph_def = tf_protos.GraphDef()
@@ -77,7 +77,7 @@ def file() -> Any:
     add("sums", "Add", ("twin", "scale"), T=FLOAT)
     add("y", "Mul", ("scaled", "sums"), T=FLOAT)
     graph_def.node[-1].device = "/device:CPU:0"
-    # Behind what reads it, for `sort`.
+    # After what reads it, for `sort`.
     relu = next(node for node in graph_def.node if node.name == "relu")
     moved = type(relu)()
     moved.CopyFrom(relu)

@@ -157,7 +157,7 @@ def inputs_of(index: GraphIndex, op: int) -> list[Tensor]:
 
 
 def source_of(index: GraphIndex, tensor: Tensor) -> Tensor:
-    """A tensor behind Identity ops and reads, if no control input orders one of them."""
+    """A tensor after Identity ops and reads, if no control input orders one of them."""
     at = tensor
     while index.types[at[0]] in PASSED:
         if index.control_lists[at[0]]:

@@ -91,7 +91,7 @@ class CalledFunction:
         name = self.function
         opening = self._editions.pop(name) if name in self._editions else self._open(name)
         edition = self._set_trainable(opening)
-        self._editions[name] = edition  # behind those that were used before
+        self._editions[name] = edition  # after those that were used before
         if len(self._editions) > _MOST_KNOWN:
             del self._editions[next(iter(self._editions))]
         return edition
@@ -108,8 +108,8 @@ class CalledFunction:
             extras=body,
             origin=self,
         )
-        ends = tuple(body.arguments), dict(body.returns)
-        return runtime.functions.edited_function.Edition(body.function(name), body, index, ends)
+        boundary = tuple(body.arguments), dict(body.returns)
+        return runtime.functions.edited_function.Edition(body.function(name), body, index, boundary)
 
     def _set_trainable(
         self, edition: runtime.functions.edited_function.Edition
@@ -151,7 +151,7 @@ class CalledFunction:
     @property
     def boundary(self) -> edits.FunctionBoundary:
         """The arguments and results of the function now."""
-        return self.edition.ends
+        return self.edition.boundary
 
     # Edits
 
@@ -167,7 +167,7 @@ class CalledFunction:
         if not _changes_ops(patch):
             change = self._at_root(patch)
             return self._of_root(patch.with_notes(*change.report.notes), change)
-        if patch.ends is not None:
+        if patch.boundary is not None:
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot "
                 "get results of its own; "
@@ -312,7 +312,7 @@ class CalledFunction:
                 + in_cell("enter it through an op that calls it: editor.view.enter(op).")
             )
         return copy_for_signature(
-            self.index, origins, self.edition.ends[0], signature, self.root.index
+            self.index, origins, self.edition.boundary[0], signature, self.root.index
         )
 
     def apply(
@@ -380,11 +380,11 @@ def _changes_ops(patch: edits.Patch) -> bool:
     changes = (patch.add, patch.remove)
     only_members = all(change == edits.Change(members=change.members) for change in changes)
     members = {key for change in changes for key, _ in change.members}
-    ends = patch.input_renames or patch.output_renames
+    renames = patch.input_renames or patch.output_renames
     return (
         not only_members
         or not members <= {TRAINABLE}
-        or bool(patch.changed or patch.shapes or patch.order or ends)
+        or bool(patch.changed or patch.shapes or patch.order or renames)
     )
 
 

@@ -77,7 +77,7 @@ class OpenedFunction(NodeDefGraph):
             *parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root
         )
 
-    def is_behind(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether the function has changed since it was read, which edits then start from."""
         return not self.patches and self.source.body.stamp() != self._stamp
 
@@ -200,7 +200,7 @@ class FileGraph(OpenedFunction):
         return _with_initializers(index)
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
-        """No sentences: nothing runs that could be behind."""
+        """No sentences: nothing runs that could be outdated."""
         return ()
 
     def import_graph(self) -> LiveGraph:

@@ -176,7 +176,7 @@ class LiveGraph:
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
-        if self.is_behind():
+        if self.is_outdated():
             with one_thread():
                 stamp = self._present_stamp()
                 # Else another editor has hidden, shown or changed ops.
@@ -184,7 +184,7 @@ class LiveGraph:
                 self._take(stamp, grown=grew)
         return self._reading.index
 
-    def is_behind(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether the graph has changed since it was read last."""
         return self._present_stamp() != self._reading.stamp
 
@@ -335,7 +335,7 @@ class LiveGraph:
         )
         generation = self._record().generation
         if renewal:
-            steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
+            steps.on_failure(self._renew_again, renewal)  # after the undoing of what follows here
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         steps.on_failure(setattr, self, "_objectless", self._objectless)
         # With the names before, which an undo gives back.
@@ -379,7 +379,7 @@ class LiveGraph:
         return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
-        """Let the session follow a graph that was put back behind its renewal; it keeps what it
+        """Let the session follow a graph that was put back after its renewal; it keeps what it
         holds now.
         """
         if renewal.is_done:
@@ -502,7 +502,7 @@ class LiveGraph:
         """Let the index be what the graph is after the patch; `import_count` counts the ops of
         edits before it.
 
-        When other threads have added to the graph meanwhile it is behind, and reads on when it is
+        When other threads have added to the graph meanwhile it is outdated, and reads on when it is
         next asked for.
         """
         self._shapes = {**self._shapes, **patch.new_shapes}
@@ -516,7 +516,7 @@ class LiveGraph:
         after = edits.apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that
-            # order. It is that of the NodeDefs where each stands behind what it reads
+            # order. It is that of the NodeDefs where each stands after what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes).
             place = {op.name: k for k, op in enumerate(self.graph().get_operations()[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
@@ -617,7 +617,7 @@ class LiveGraph:
         edits.check_unchanged(index, inverse)
         inverse = inverse.with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
-        # TensorFlow's collections take what comes back at their ends.
+        # TensorFlow's collections append what comes back.
         order: Members = next((members for each, members in self._members if each is patch), {})
         self._members = [
             pair for pair in self._members if pair[0] is not patch and pair[0] is not inverse

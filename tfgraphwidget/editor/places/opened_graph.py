@@ -55,9 +55,9 @@ class OpenedGraph:
         """The graph as it is now."""
         return self.place.index
 
-    def is_behind(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether the graph has changed since it was read last."""
-        return self.place.is_behind()
+        return self.place.is_outdated()
 
     def reread(self) -> None:
         """Read the whole graph again, edges that other code has changed in place included."""
@@ -189,12 +189,12 @@ class OpenedGraph:
     def present_graph(self) -> GraphSession:
         """The index, with the graph and the session unless it is a file's that is not imported."""
         signature = self.source.signature
-        ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
+        named_tensors = {} if signature is None else dict((*signature.outputs, *signature.inputs))
         return GraphSession(
             self.index,
             self.source.graph,
             self.source.session,
-            ends,
+            named_tensors,
             sources.SavedNames(self.source, {}).of,
             self.graph_session,
             trust=self.source.trust,

@@ -7,6 +7,7 @@ from .command import is_checkpoint as is_checkpoint
 from .function_excerpt import Excerpt as Excerpt
 from .function_excerpt import excerpt as excerpt
 from .function_library import copy_functions as copy_functions
+from .function_library import with_lasting_names as with_lasting_names
 from .node_copier import KEY as KEY
 from .node_copier import NodeCopier as NodeCopier
 from .node_copier import has_closure_gradient as has_closure_gradient

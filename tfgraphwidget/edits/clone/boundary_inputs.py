@@ -155,7 +155,7 @@ def boundary_inputs(
 def _placeholder_with_default(
     index: GraphIndex, op: int, port: int, name: str, names: set[str]
 ) -> list[NodeDef]:
-    """The placeholder for a tensor; that of one with a constant default has it too, behind a copy
+    """The placeholder for a tensor; that of one with a constant default has it too, after a copy
     of the constant.
     """
     node = placeholder(index, op, port, name)

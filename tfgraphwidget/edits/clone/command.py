@@ -774,6 +774,6 @@ def _ops_in_use(context: PlanContext) -> Iterable[int]:
         or not any(kind in HANDLES for kind in index.types)
     ):
         return range(len(index))
-    ends = [split_tensor(name)[0] for name in context.external_tensors]
-    needed = needed_ops(index, (), ends) | mask_of(index, [index.ids[op] for op in ends])
+    named = [split_tensor(name)[0] for name in context.external_tensors]
+    needed = needed_ops(index, (), named) | mask_of(index, [index.ids[op] for op in named])
     return (i for i in range(len(index)) if needed[i])

@@ -74,7 +74,7 @@ def excerpt(
     also: Collection[int] = (),
     arguments: Sequence[str] = (),
 ) -> Excerpt:
-    """The ops that `outputs`, and the ops `also`, need behind `inputs`.
+    """The ops that `outputs`, and the ops `also`, need downstream of `inputs`.
 
     `reused` names the ops whose state or value is at hand: captured variables, tables, tensors.
     Without inputs it takes those of the function's `arguments` that are needed. Raises UnknownName,
@@ -94,15 +94,15 @@ def excerpt(
             "outputs."
         )
     reused_mask = traversal.mask_of(index, (index.ids[name] for name in reused))
-    ends = _tensors(index, outputs)
-    roots = [*(op for op, _ in ends), *also]
+    results = _tensors(index, outputs)
+    roots = [*(op for op, _ in results), *also]
     if inputs and not also:
-        between(index, inputs, outputs)  # refuses ends that no path joins
+        between(index, inputs, outputs)  # refuses inputs and outputs that no path joins
     elif not inputs:
         needed = traversal.backward(index, roots) & ~reused_mask
         inputs = [name for name in arguments if needed[index.op(name)]]
     cut = _tensors(index, inputs)
-    _check_ends(index, [*cut, *ends])
+    _check_tensors(index, [*cut, *results])
     ops = _ops_to_copy(index, roots, cut, reused_mask)
     _check_copied(index, ops)
     read = traversal.mask_of(
@@ -110,7 +110,7 @@ def excerpt(
     ) | traversal.mask_of(index, roots)
     held_ids = np.flatnonzero(read & reused_mask).tolist()
     return Excerpt(
-        index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(ends), tuple(held_ids)
+        index, tuple(np.flatnonzero(ops).tolist()), tuple(cut), tuple(results), tuple(held_ids)
     )
 
 
@@ -153,8 +153,8 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
 def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
-    behind = (
-        traversal.forward(index, traversal.readers_of(index, cut), within=read)
+    downstream = (
+        traversal.forward(index, traversal.consumers_of(index, cut), within=read)
         if cut
         else ~hanging & read
     )
@@ -162,7 +162,9 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
         index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True
     )
     entering = {
-        (op, port): None for at, op, port in edges if behind[at] and hanging[op] and not behind[op]
+        (op, port): None
+        for at, op, port in edges
+        if downstream[at] and hanging[op] and not downstream[op]
     }
     first = int(np.flatnonzero(read & is_open)[0])
     tensors = [f"{index.names[op]}:{port}" for op, port in entering] or [f"{index.names[first]}:0"]
@@ -176,9 +178,9 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
     )
 
 
-def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
+def _check_tensors(index: GraphIndex, tensors: Iterable[Tensor]) -> None:
     """Raise for an end inside a v1 loop or conditional, half of which cannot run."""
-    for op, _ in ends:
+    for op, _ in tensors:
         blocks = enclosing_blocks(index, op)
         inner = [
             block

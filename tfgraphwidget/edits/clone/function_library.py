@@ -2,20 +2,91 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from tfgraphwidget.edits.clone.node_copier import rename_calls
 from tfgraphwidget.graph import (
     FUNCTIONAL_CONTROL_FLOW,
+    GRADIENT_NAME,
     GraphIndex,
+    build,
     called_functions,
     has_state,
     reachable_functions,
     used_keys,
+    with_functions,
+    without_gradient_number,
 )
 from tfgraphwidget.naming import free_name, shared_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+_TRACE_PREFIX = re.compile(r"__(?:inference|forward|backward)_")
+_TRACE_NUMBER = re.compile(r"_\d+(?=_|$)")
+_DIGEST_SIZE = 4  # bytes; tells the functions of one graph apart, and a name stays short
+_NOTES_OF_TENSORFLOW = ("forward_function_name", "backward_function_name")
+
+
+def with_lasting_names(index: GraphIndex) -> GraphIndex:
+    """The graph of a trace, whose functions have names that are equal in each process.
+
+    TensorFlow numbers a function by what the process has traced before: "while_body_45". Its new
+    name has a digest of its body instead, so that two files with the same edits are equal.
+    """
+    if not index.functions:
+        return index
+    names: dict[str, str] = {}
+    functions: list[FunctionDef] = []
+
+    def rename(name: str) -> None:
+        """Name a function after its body, in which the functions that it calls are renamed
+        already.
+        """
+        body = index.extras.function(name)
+        for called in _direct_calls(body, index):
+            if called not in names:
+                rename(called)
+        copy = _renamed_function(body, {**names, name: ""}, {})
+        names[name] = copy.signature.name = _lasting_name(name, copy)
+        functions.append(copy)
+
+    for name in sorted(index.functions):
+        if name not in names:
+            rename(name)
+    nodes = [type(node).FromString(node.SerializeToString()) for node in index.nodes]
+    for node in nodes:
+        rename_calls(node, names)
+    gradients = [
+        (new, names[gradient])
+        for name, new in names.items()
+        if (gradient := index.extras.gradient(name)) in names
+    ]
+    return build(
+        nodes,
+        index.collections,
+        index.variable_defs,
+        typing=index.typing.with_functions({each.signature.name: each for each in functions}),
+        functions=frozenset(names.values()),
+        extras=with_functions(index.extras, functions, gradients),
+    )
+
+
+def _lasting_name(name: str, body: FunctionDef) -> str:
+    """The name without numbers of the process, and with a digest of the body."""
+    copy = type(body)()
+    copy.CopyFrom(body)
+    for key in _NOTES_OF_TENSORFLOW:
+        copy.attr.pop(key, None)
+    for node in copy.node_def:
+        node.ClearField("experimental_debug_info")
+        if GRADIENT_NAME in node.attr:
+            gradient = node.attr[GRADIENT_NAME]
+            gradient.s = without_gradient_number(gradient.s)
+    digest = blake2b(copy.SerializeToString(deterministic=True), digest_size=_DIGEST_SIZE)
+    stem = _TRACE_NUMBER.sub("", _TRACE_PREFIX.sub("", name, count=1))
+    return f"{stem}_{digest.hexdigest()}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +167,7 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
     """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and
     branches.
 
-    Those nested in them too, but not those behind a call: its gradient goes with the function that
+    Those nested in them too, but not those after a call: its gradient goes with the function that
     it calls.
     """
     functions: dict[str, None] = {}

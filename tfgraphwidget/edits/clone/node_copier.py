@@ -134,7 +134,7 @@ class NodeCopier:
     def copy_nodes(self, nodes: Iterable[NodeDef], into: str) -> list[NodeDef]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
-        Raises NotClonable when one reads a tensor that stays behind.
+        Raises NotClonable when one reads a tensor that is not copied.
         """
         nodes = list(nodes)
         copies = self._rename_nodes(nodes)
@@ -213,7 +213,7 @@ class NodeCopier:
             if own != copy.name or node.op == "VarHandleOp":
                 copy.attr["shared_name"].s = own.encode()
 
-    def _input(self, text: str, reader: str) -> str:
+    def _input(self, text: str, consumer: str) -> str:
         """The new text of an input; "" for a control input that cannot be copied. Cached: most are
         read often.
         """
@@ -233,24 +233,24 @@ class NodeCopier:
             new = text
         elif port < 0:
             self.dropped[
-                f"Control input {op!r} stays behind: it is not copied, and lies in the other graph."
+                f"Control input {op!r} is left out: it is not copied, and lies in the other graph."
             ] = None
             new = ""
         else:
             raise NotClonable(
-                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph "
-                "than the copy; "
+                f"Op {consumer!r} reads '{op}:{port}', which is not copied and lies in another "
+                "graph than the copy; "
                 + either(
                     "give replace={tensor: tensor of that graph}, or placeholders=True.",
                     "choose 'New placeholders for inputs'.",
                 ),
-                [reader, op],
+                [consumer, op],
             )
         self._inputs[text] = new
         return new
 
     def _colocate(self, name: str, values: MutableSequence[bytes]) -> None:
-        """Colocation follows the copies; with what stays behind in another graph it is dropped."""
+        """Colocation follows the copies; with what stays in another graph it is dropped."""
         colocations = self._beside
         for k, value in enumerate(values):
             new = colocations.get(value)

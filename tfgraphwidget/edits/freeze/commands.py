@@ -146,7 +146,7 @@ class Freeze(Command):
         no value.
         """
         index = context.index
-        in_function = bool(context.function) or context.ends is not None
+        in_function = bool(context.function) or context.boundary is not None
         converted = self._convert(context, in_function=in_function)
         if in_function and self.lower_control_flow:
             _check_runs_in_function(index, converted)
@@ -175,7 +175,7 @@ class Freeze(Command):
             remove=_removal_of_rest(index, kept_ops, frozen_variables=converted.variables),
             changed=tuple(changed),
             report=Report(tuple(self._notes(converted))),
-            ends=boundary,
+            boundary=boundary,
         )
         if (self.inline or self.lower_control_flow) and not in_function:
             patch = without_uncalled_functions(index, patch, every=True)
@@ -245,9 +245,9 @@ def _function_boundary(
     None if they stay. `remaining` are the ops that stay.
     """
     index = context.index
-    if context.ends is None:
+    if context.boundary is None:
         return None
-    old_arguments, old_results = context.ends
+    old_arguments, old_results = context.boundary
     key_of = {tensor: key for key, tensor in old_results.items()}
     placeholders = dict(converted.fed if converted else ())
     unused = converted.unused if converted else ()
@@ -353,7 +353,7 @@ class StripTraining(Command):
         patch = Patch(
             remove=_removal_of_rest(index, needed),
             changed=tuple(changed),
-            ends=_function_boundary(context, (), self.outputs, names),
+            boundary=_function_boundary(context, (), self.outputs, names),
         )
         if context.function or context.signatures:
             return patch

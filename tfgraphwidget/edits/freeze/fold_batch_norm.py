@@ -1,5 +1,5 @@
 """FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or
-behind it.
+after it.
 
 What a normalization does in inference is to multiply each channel by a number and to add another
 one. A convolution (or matrix product) with weights times these numbers gives the same, and what is
@@ -171,13 +171,13 @@ def _unchanging(context: PlanContext) -> frozenset[str]:
     constants.
     """
     index = context.index
-    ends = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
+    named = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
     captured = {
         variable.handle
         for variable in index.variable_defs
         if variable.resource and not variable.initializer
     }
-    return only_read(index, ends) & captured if ends and captured else frozenset()
+    return only_read(index, named) & captured if named and captured else frozenset()
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class _Layer:
     Attributes:
         op: The convolution.
         weights: Its weights.
-        bias: The BiasAdd or Add behind it; None for none.
+        bias: The BiasAdd or Add after it; None for none.
         slot: The input of that op which is the bias.
         added: The bias.
     """
@@ -205,13 +205,13 @@ class _Fold:
 
     Attributes:
         op: The fused op, or the multiplication.
-        end: The op that gives the result: `op`, or the addition behind it.
+        end: The op that gives the result: `op`, or the addition after it.
         layer: What its numbers go into.
         parameters: Scale, offset, mean and variance of a fused one; of a multiplication, the
             factor.
         epsilon: Of a fused one.
         shift: What `end` adds; None where it is `op`.
-        base: What is normalized, if the layer is behind; None if that is before.
+        base: What is normalized, if the layer is after; None if that is before.
         has_scale: Whether a fused one multiplies by its scale.
     """
 
@@ -268,57 +268,57 @@ class _BatchNormFolding:
         )
 
     def _fold_fused(self, op: int) -> _Fold | None:
-        index, ends = self.index, self._inputs(op)
-        row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
+        index, inputs = self.index, self._inputs(op)
+        row = slice(int(index.consumer_edges.start[op]), int(index.consumer_edges.start[op + 1]))
         if _attribute(index, op, "is_training").b:
             self._refuse(
                 op,
                 "it is in training mode; "
                 + in_cell('first editor.set_attr(op, "is_training", False)'),
             )
-        elif not all(self.constants[end[0]] for end in ends[1:5]):
+        elif not all(self.constants[end[0]] for end in inputs[1:5]):
             self._refuse(op, _NO_CONSTANTS)
-        elif (index.readers.port[row] > 0).any():
+        elif (index.consumer_edges.port[row] > 0).any():
             self._refuse(op, "its statistics are read, too")
-        elif (layer := self._before(op, ends[0])) is None:
-            self._refuse(op, _NO_LAYER.format(index.names[ends[0][0]]))
+        elif (layer := self._before(op, inputs[0])) is None:
+            self._refuse(op, _NO_LAYER.format(index.names[inputs[0][0]]))
         else:
-            return _Fold(op, op, layer, tuple(ends[1:5]), _attribute(index, op, "epsilon").f)
+            return _Fold(op, op, layer, tuple(inputs[1:5]), _attribute(index, op, "epsilon").f)
         return None
 
     def _fold_old(self, op: int) -> _Fold | None:
         """The normalization that one op of the first files of TensorFlow is."""
-        ends = self._inputs(op)
-        if len(ends) != 5 or not all(self.constants[end[0]] for end in ends[1:]):
+        inputs = self._inputs(op)
+        if len(inputs) != 5 or not all(self.constants[end[0]] for end in inputs[1:]):
             self._refuse(op, _NO_CONSTANTS)
             return None
-        layer = self._before(op, ends[0])
+        layer = self._before(op, inputs[0])
         if layer is None:
-            self._refuse(op, _NO_LAYER.format(self.index.names[ends[0][0]]))
+            self._refuse(op, _NO_LAYER.format(self.index.names[inputs[0][0]]))
             return None
-        mean, variance, offset, scale = ends[1:]
+        mean, variance, offset, scale = inputs[1:]
         has_scale = _attribute(self.index, op, "scale_after_normalization").b
         epsilon = _attribute(self.index, op, "variance_epsilon").f
         return _Fold(op, op, layer, (scale, offset, mean, variance), epsilon, has_scale=has_scale)
 
     def _multiplication(self, op: int) -> _Fold | None:
-        index, ends = self.index, self._inputs(op)
-        constants = [self.constants[end[0]] for end in ends]
+        index, inputs = self.index, self._inputs(op)
+        constants = [self.constants[end[0]] for end in inputs]
         if sorted(constants) != [False, True]:
-            around = (source for end in ends for source in self._around(end))
+            around = (source for end in inputs for source in self._around(end))
             if not any(constants) and any(
                 index.types[op] == "Rsqrt" and not self._fed[op] for op in around
             ):
                 self._refuse(op, _NO_CONSTANTS)
             return None
-        factor, base = ends[constants.index(True)], ends[constants.index(False)]
+        factor, base = inputs[constants.index(True)], inputs[constants.index(False)]
         end, shift = self._addition(op)
         layer = self._before(op, base)
         if layer is not None and self._is_by_channel(factor, layer):
             if shift is None or not self._is_by_channel(shift, layer):
                 end, shift = op, None
             return _Fold(op, end, layer, (factor,), shift=shift)
-        layer = self._behind(end)
+        layer = self._after(end)
         tensors = [factor] if shift is None else [factor, shift]
         if (
             layer is not None
@@ -342,26 +342,26 @@ class _BatchNormFolding:
         """The op that alone reads another one and adds a constant, and that constant; without one,
         the op itself.
         """
-        readers = self.index.consumers.row(op).tolist()
+        consumers = self.index.consumers.row(op).tolist()
         if (
-            len(readers) == 1
-            and self._only(op, readers[0])
-            and self.index.types[readers[0]] in SUMS
+            len(consumers) == 1
+            and self._only(op, consumers[0])
+            and self.index.types[consumers[0]] in SUMS
         ):
-            others = [end for end in self._inputs(readers[0]) if end[0] != op]
+            others = [end for end in self._inputs(consumers[0]) if end[0] != op]
             if len(others) == 1 and self.constants[others[0][0]]:
-                return readers[0], others[0]
+                return consumers[0], others[0]
         return op, None
 
     def _before(self, op: int, end: Tensor) -> _Layer | None:
         """The layer that gives a tensor, if only `op` reads it."""
         bias, slot, added = None, 1, None
         if self.index.types[end[0]] in _BIASES and self._only(end[0], op):
-            ends = self._inputs(end[0])
-            constants = [self.constants[source] for source, _ in ends]
+            inputs = self._inputs(end[0])
+            constants = [self.constants[source] for source, _ in inputs]
             if sorted(constants) == [False, True]:
                 bias, slot, op = end[0], constants.index(True), end[0]
-                added, end = ends[slot], ends[1 - slot]
+                added, end = inputs[slot], inputs[1 - slot]
         layer = end[0]
         if self.index.types[layer] not in FOLDABLE_LAYERS or not self._only(layer, op):
             return None
@@ -376,33 +376,33 @@ class _BatchNormFolding:
         )
         return candidate if is_known else None
 
-    def _behind(self, op: int) -> _Layer | None:
+    def _after(self, op: int) -> _Layer | None:
         """The matrix product that alone reads the rows that an op gives, with its bias."""
-        index, readers = self.index, self.index.consumers.row(op).tolist()
+        index, consumers = self.index, self.index.consumers.row(op).tolist()
         if (
-            len(readers) != 1
-            or index.types[readers[0]] != "MatMul"
-            or not self._only(op, readers[0])
+            len(consumers) != 1
+            or index.types[consumers[0]] != "MatMul"
+            or not self._only(op, consumers[0])
         ):
             return None
-        product, ends = readers[0], self._inputs(readers[0])
+        product, inputs = consumers[0], self._inputs(consumers[0])
         if (
-            ends[0][0] != op
+            inputs[0][0] != op
             or _attribute(index, product, "transpose_a").b
-            or not self.constants[ends[1][0]]
+            or not self.constants[inputs[1][0]]
         ):
             return None
-        readers = index.consumers.row(product).tolist()
+        consumers = index.consumers.row(product).tolist()
         if (
-            len(readers) == 1
-            and index.types[readers[0]] in _BIASES
-            and self._only(product, readers[0])
+            len(consumers) == 1
+            and index.types[consumers[0]] in _BIASES
+            and self._only(product, consumers[0])
         ):
-            sources = self._inputs(readers[0])
+            sources = self._inputs(consumers[0])
             slot = 1 if sources[0][0] == product else 0
             if self.constants[sources[slot][0]]:
-                return _Layer(product, ends[1], readers[0], slot, sources[slot])
-        return _Layer(product, ends[1])
+                return _Layer(product, inputs[1], consumers[0], slot, sources[slot])
+        return _Layer(product, inputs[1])
 
     def _is_by_channel(self, tensor: Tensor, layer: _Layer) -> bool:
         """Whether a tensor has one number for each channel that a layer gives, or one for all."""
@@ -431,10 +431,10 @@ class _BatchNormFolding:
             shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0)
         )
 
-    def _only(self, op: int, reader: int) -> bool:
+    def _only(self, op: int, consumer: int) -> bool:
         """Whether one op alone reads what another gives, and none waits for it."""
         index = self.index
-        alone = index.consumers.row(op).tolist() == [reader] and not len(
+        alone = index.consumers.row(op).tolist() == [consumer] and not len(
             index.control_consumers.row(op)
         )
         return alone and index.names[op] not in self._results
@@ -559,8 +559,8 @@ class _Making:
     def _lead(self, old: int, last: str) -> None:
         """Let all that read or wait for an op read and wait for another."""
         index = self.index
-        for reader in dict.fromkeys(index.consumers.row(old).tolist()):
-            self._rewriter.redirect(reader, (old, 0), last)
+        for consumer in dict.fromkeys(index.consumers.row(old).tolist()):
+            self._rewriter.redirect(consumer, (old, 0), last)
         for waiting in index.control_consumers.row(old).tolist():
             node = self._rewriter.node(waiting)
             node.input[:] = [
@@ -617,7 +617,7 @@ class _Making:
         node.attr["value"].tensor.CopyFrom(proto)
 
     def _add(self, fold: _Fold, last: str, offset: Array) -> str:
-        """A BiasAdd behind the layer; its name."""
+        """A BiasAdd after the layer; its name."""
         layer = self.index.nodes[fold.layer.op]
         added = self._new_constant(f"{self.index.names[fold.op]}/folded_bias")
         channels = _channels(self.index, fold.layer)
@@ -666,13 +666,13 @@ class _Making:
             users = (
                 index.consumer_lists[op]
                 if is_idle
-                else [*index.consumer_lists[op], *index.waiting_lists[op]]
+                else [*index.consumer_lists[op], *index.control_consumer_lists[op]]
             )
             if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]
         names = {f"^{index.names[op]}" for op in ops}
-        for waiting in {user for op in ops for user in index.waiting_lists[op]} - ops:
+        for waiting in {user for op in ops for user in index.control_consumer_lists[op]} - ops:
             node = self._rewriter.node(waiting)
             node.input[:] = [text for text in node.input if text not in names]
         return Patch(

@@ -437,34 +437,35 @@ class ValueRewriter:
         """Raise where a variable is read by what comes after its update: the constant is its value
         before.
         """
-        after = self._readers() if any(self._updates.values()) else {}
+        after = self._consumers() if any(self._updates.values()) else {}
         for op, changed in self._updates.items():
             stack, visited = [op] if changed else [], {op}
             while stack:
-                for reader in after.get(stack.pop(), ()):
-                    stale = changed & self._reads.get(reader, frozenset())
+                for consumer in after.get(stack.pop(), ()):
+                    stale = changed & self._reads.get(consumer, frozenset())
                     if stale:
                         variable = min(stale)
                         raise GraphEditError(
-                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} "
+                            f"Op {consumer!r}{self._place} reads variable {variable!r} after "
+                            f"{op!r} "
                             "has updated it, which a constant cannot follow; choose outputs that "
                             "only read "
                             "variables, or " + KEEP + ".",
-                            [reader, op],
+                            [consumer, op],
                         )
-                    if reader not in visited:
-                        visited.add(reader)
-                        stack.append(reader)
+                    if consumer not in visited:
+                        visited.add(consumer)
+                        stack.append(consumer)
 
-    def _readers(self) -> dict[str, list[str]]:
+    def _consumers(self) -> dict[str, list[str]]:
         """Op -> those that read it or wait for it."""
-        readers = defaultdict(list)
+        consumers = defaultdict(list)
         for node in self.nodes:
             for text in node.input:
-                readers[_op(text)].append(node.name)
-        return readers
+                consumers[_op(text)].append(node.name)
+        return consumers
 
 
 def _op(text: str) -> str:
-    """The op behind an input of a graph or of a function's body."""
+    """The op that an input names, of a graph or of a function's body."""
     return split_input(text)[0].partition(":")[0]

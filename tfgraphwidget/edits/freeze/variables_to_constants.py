@@ -364,13 +364,13 @@ def check_computed(
         outputs: Ops or tensors.
         inputs: Ops or tensors that are fed.
     """
-    ends, fed = pairs(index, outputs), set(pairs(index, inputs))
+    results, fed = pairs(index, outputs), set(pairs(index, inputs))
     is_fed = [
         index.types[op] in REQUIRED_PLACEHOLDERS or not fed.isdisjoint([(op, k), (op, ANY_PORT)])
-        for op, k in ends
+        for op, k in results
     ]
-    if ends and all(is_fed) and len(index) > len({op for op, _ in ends}):
-        names = list(dict.fromkeys(index.names[op] for op, _ in ends))
+    if results and all(is_fed) and len(index) > len({op for op, _ in results}):
+        names = list(dict.fromkeys(index.names[op] for op, _ in results))
         what = (
             "are inputs, which nothing computes"
             if names[1:]
@@ -458,9 +458,14 @@ def convert_variables(
     others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
     nodes, new_functions = [*entering, *rewritten_nodes], functions.reachable(rewritten_nodes)
     if inline or lower_control_flow:
-        ends = {index.names[index.op(name)] for name in outputs}
+        output_ops = {index.names[index.op(name)] for name in outputs}
         flat = flatten(
-            index, nodes, new_functions, naming.free, ends, lower_control_flow=lower_control_flow
+            index,
+            nodes,
+            new_functions,
+            naming.free,
+            output_ops,
+            lower_control_flow=lower_control_flow,
         )
         nodes, new_functions = list(flat.nodes), flat.functions
     return ConvertedGraph(

@@ -125,7 +125,7 @@ class Cast(Pass):
         keep = {op for op, kind in enumerate(index.types) if kind in types}
         keep |= set(resolve_ops(index, names)) if names and not context.function else set()
         casting = _Casting(
-            context, self.dtype, keep, casts_ends=self.ends == "cast" and not context.function
+            context, self.dtype, keep, casts_boundary=self.ends == "cast" and not context.function
         )
         return casting.patch()
 
@@ -137,13 +137,13 @@ class _Casting:
     context: PlanContext
     dtype: str
     keep: set[int]
-    casts_ends: bool
+    casts_boundary: bool
     float32_types: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         index = self.index = self.context.index
         self.number = index.typing.number(self.dtype)
-        self.ends = self._find_ends()
+        self.boundary_ops = self._find_boundary()
         self.float_constants = _float_constants(index)
         self.extremes = _extremes(index) if self.dtype == "float16" else frozenset[int]()
         self.cast_ops = self._find_ops()
@@ -151,7 +151,7 @@ class _Casting:
 
     # Which ops
 
-    def _find_ends(self) -> set[int]:
+    def _find_boundary(self) -> set[int]:
         """The ops that something outside of the graph names, or nothing reads."""
         index = self.index
         names = {split_tensor(name)[0] for name in self.context.external_tensors}
@@ -169,7 +169,7 @@ class _Casting:
         ops: set[int] = set()
         for op, kind in enumerate(index.types):
             if op in self.float_constants or (
-                kind in REQUIRED_PLACEHOLDERS and not self.casts_ends
+                kind in REQUIRED_PLACEHOLDERS and not self.casts_boundary
             ):
                 continue
             if not self._attributes(op):
@@ -181,7 +181,7 @@ class _Casting:
                 or self._is_for_sensitive(op)
             ):
                 self.float32_types[kind] += 1
-            elif self.casts_ends or op not in self.ends:
+            elif self.casts_boundary or op not in self.boundary_ops:
                 ops.add(op)
         ops -= self._flows()
         wanted = {source for op in ops for source in index.input_lists[op]}
@@ -249,11 +249,11 @@ class _Casting:
 
     def _is_for_sensitive(self, op: int) -> bool:
         index = self.index
-        readers = index.consumer_lists[op]
+        consumers = index.consumer_lists[op]
         return (
             index.types[op] in SUMS
-            and bool(readers)
-            and all(index.types[r] in PRECISION_SENSITIVE for r in readers)
+            and bool(consumers)
+            and all(index.types[r] in PRECISION_SENSITIVE for r in consumers)
         )
 
     def _flows(self) -> set[int]:
@@ -269,25 +269,33 @@ class _Casting:
     def _is_cast(self, op: int) -> bool:
         """Whether a constant is stored with the new dtype."""
         index = self.index
-        if (op in self.ends and not self.casts_ends) or op in self.keep or op in self.extremes:
+        if (
+            (op in self.boundary_ops and not self.casts_boundary)
+            or op in self.keep
+            or op in self.extremes
+        ):
             return False
-        needs = [self._needs(reader, slot) for reader, slot in self._readers(op)]
+        needs = [self._needs(consumer, slot) for consumer, slot in self._consumers(op)]
         fixed = FLOAT32_OPS | NO_HALF_KERNELS[self.dtype]
         others = [
-            reader for reader, slot in self._readers(op) if self._needs(reader, slot) == "float32"
+            consumer
+            for consumer, slot in self._consumers(op)
+            if self._needs(consumer, slot) == "float32"
         ]
-        if any(index.types[reader] in fixed or reader in self.keep for reader in others):
+        if any(index.types[consumer] in fixed or consumer in self.keep for consumer in others):
             return False
         if self.dtype in needs:
-            return not any(self._is_for_sensitive(reader) for reader in others)
+            return not any(self._is_for_sensitive(consumer) for consumer in others)
         is_large = self.float_constants[op].nbytes > _FEW_BYTES
-        return is_large and bool(others) and all(reader in self.ends for reader in others)
+        return (
+            is_large and bool(others) and all(consumer in self.boundary_ops for consumer in others)
+        )
 
-    def _readers(self, op: int) -> Iterator[tuple[int, int]]:
-        for reader in dict.fromkeys(self.index.consumer_lists[op]):
-            for slot, (source, _) in enumerate(self._inputs(reader)):
+    def _consumers(self, op: int) -> Iterator[tuple[int, int]]:
+        for consumer in dict.fromkeys(self.index.consumer_lists[op]):
+            for slot, (source, _) in enumerate(self._inputs(consumer)):
                 if source == op:
-                    yield reader, slot
+                    yield consumer, slot
 
     # Dtypes after
 
@@ -506,8 +514,8 @@ def _carriers(index: GraphIndex, ops: set[int], types: frozenset[str]) -> set[in
     """Some ops, and the ops of some types that hand on what they give."""
     stack = list(ops)
     while stack:
-        for reader in index.consumer_lists[stack.pop()]:
-            if index.types[reader] in types and reader not in ops:
-                ops.add(reader)
-                stack.append(reader)
+        for consumer in index.consumer_lists[stack.pop()]:
+            if index.types[consumer] in types and consumer not in ops:
+                ops.add(consumer)
+                stack.append(consumer)
     return ops

@@ -171,13 +171,13 @@ class _DecidedConditionals:
         one live input.
         """
         index = self.index
-        ends = {*conditional.block.merges, *conditional.block.switches}
-        if not self._keep.isdisjoint(conditional.dead | ends) or not self._named.isdisjoint(
+        boundary_ops = {*conditional.block.merges, *conditional.block.switches}
+        if not self._keep.isdisjoint(conditional.dead | boundary_ops) or not self._named.isdisjoint(
             conditional.dead
         ):
             return False
         for op in conditional.dead:
-            others = {*index.waiting_lists[op], *self._placed_beside.get(op, ())}
+            others = {*index.control_consumer_lists[op], *self._placed_beside.get(op, ())}
             if not others <= self.dead or not self.dead | self.merges >= set(
                 index.consumer_lists[op]
             ):
@@ -209,9 +209,11 @@ class _DecidedConditionals:
             controls = [text for text in node.input if text[:1] == "^"]
             node.input[:] = [node.input[live], *controls]
             node.attr.pop("N", None)
-        readers = {reader for switch in self.port_taken for reader in index.consumer_lists[switch]}
-        for reader in readers - self.dead:
-            node = rewrite.node(reader)
+        consumers = {
+            consumer for switch in self.port_taken for consumer in index.consumer_lists[switch]
+        }
+        for consumer in consumers - self.dead:
+            node = rewrite.node(consumer)
             node.input[:] = [self._instead(text) for text in node.input]
         for switch in self.port_taken:
             data = split_input(
@@ -248,8 +250,8 @@ def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:
         split_tensor(member.name)[0] for members in index.collections.values() for member in members
     }
     for variable in definitions(index, handles(index)).values():
-        ends = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in ends if name}
+        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in parts if name}
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 

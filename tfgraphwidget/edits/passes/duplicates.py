@@ -90,10 +90,12 @@ class MergeDuplicates(Pass):
                 same = first.setdefault(_key(index, op, merged), op)
                 if same != op:
                     merged[op] = same
-        readers = {
-            r for at in merged for r in (*index.consumer_lists[at], *index.waiting_lists[at])
+        consumers = {
+            r
+            for at in merged
+            for r in (*index.consumer_lists[at], *index.control_consumer_lists[at])
         }
-        for op in sorted(readers):
+        for op in sorted(consumers):
             if op not in merged or rewrite.named[op]:
                 _read(rewrite, op, merged)
         rewrite.removed |= {op for op in merged if not rewrite.named[op]}

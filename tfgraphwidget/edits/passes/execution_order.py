@@ -16,7 +16,7 @@ from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
 @register
 @dataclass(frozen=True)
 class Sort(Command):
-    """List each op of a file, or of a function, behind the ops that it reads and waits for.
+    """List each op of a file, or of a function, after the ops that it reads and waits for.
 
     Returns:
         How many ops are at another place.
@@ -61,7 +61,7 @@ class Sort(Command):
 
 
 def execution_order(index: GraphIndex) -> list[int]:
-    """List ops in an order in which each is behind those that it reads and waits for, near that of
+    """List ops in an order in which each is after those that it reads and waits for, near that of
     the graph `index`.
 
     A Merge of a loop is listed before the NextIteration that it reads. Ops of a damaged graph that
@@ -78,14 +78,14 @@ def execution_order(index: GraphIndex) -> list[int]:
         order.append(op)
         is_back = index.types[op] in NEXT
         data = {
-            reader
-            for reader in index.consumer_lists[op]
-            if not (is_back and index.types[reader] in MERGE)
+            consumer
+            for consumer in index.consumer_lists[op]
+            if not (is_back and index.types[consumer] in MERGE)
         }
-        for reader in data | set(index.waiting_lists[op]):
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, reader)
+        for consumer in data | set(index.control_consumer_lists[op]):
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                heapq.heappush(ready, consumer)
     done = set(order)
     return order + [op for op in range(len(index)) if op not in done]
 

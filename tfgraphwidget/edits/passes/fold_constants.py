@@ -393,11 +393,11 @@ class _ConstantFolding:
         counts = Counter[str]()
         idle = self._idle_waits(folded, rewrite.named)
         for op in sorted(folded):
-            readers = set(index.consumer_lists[op]) | (
-                set() if op in idle else set(index.waiting_lists[op])
+            consumers = set(index.consumer_lists[op]) | (
+                set() if op in idle else set(index.control_consumer_lists[op])
             )
-            is_end = not readers or rewrite.named[op]
-            if not is_end and readers <= folded:
+            is_end = not consumers or rewrite.named[op]
+            if not is_end and consumers <= folded:
                 continue
             if index.types[op] in HANDS_ON and index.input_lists[op][0] not in folded:
                 continue
@@ -437,7 +437,7 @@ class _ConstantFolding:
         unread = (
             op
             for op in self.values
-            if folded.issuperset(index.consumer_lists[op]) and index.waiting_lists[op]
+            if folded.issuperset(index.consumer_lists[op]) and index.control_consumer_lists[op]
         )
         return {op for op in unread if not (late[op] or named[op])}
 
@@ -538,6 +538,6 @@ def _named_by_variables(index: GraphIndex) -> frozenset[int]:
     """
     names: set[str] = set()
     for variable in definitions(index, handles(index)).values():
-        ends = (variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in ends if name}
+        parts = (variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in parts if name}
     return frozenset(index.ids[name] for name in names if name in index.ids)

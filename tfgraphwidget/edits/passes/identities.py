@@ -121,13 +121,13 @@ class _Identities:
                 counts[index.types[op]] += 1
         if not counts:
             return None
-        readers = (
-            reader
+        consumers = (
+            consumer
             for op in self.rewrite.removed
-            for reader in (*index.consumer_lists[op], *index.waiting_lists[op])
+            for consumer in (*index.consumer_lists[op], *index.control_consumer_lists[op])
         )
-        for reader in sorted(set(readers) - self.rewrite.removed):
-            self._read_past(reader)
+        for consumer in sorted(set(consumers) - self.rewrite.removed):
+            self._read_past(consumer)
         removed = [count_text(count, f"{kind} op") for kind, count in sorted(counts.items())]
         self.rewrite.notes.append(f"Removed {', '.join(removed)}.")
         return self.rewrite.patch(prune="Assert" in counts)
@@ -136,7 +136,7 @@ class _Identities:
         """Whether an op can go; what stands for it is stored then."""
         index, node = self.index, self.index.nodes[op]
         controls = self._before(index.control_lists[op])
-        waiting = index.waiting_lists[op]
+        waiting = index.control_consumer_lists[op]
         if index.types[op] in WITHOUT_OUTPUTS:
             few = len(controls) * len(waiting) <= len(controls) + len(waiting)
             if not few or self._lose_their_block(op, waiting, controls):
@@ -164,7 +164,7 @@ class _Identities:
         ):
             return False
         if controls and any(
-            index.types[reader] in V1_CONTROL_FLOW for reader in index.consumer_lists[op]
+            index.types[consumer] in V1_CONTROL_FLOW for consumer in index.consumer_lists[op]
         ):
             return False
         self.sources[op], self.controls[op] = source, controls
@@ -200,10 +200,10 @@ class _Identities:
         index = self.index
         if op not in self.blocks:
             return False
-        return not controls or any(index.types[reader] in V1_CONTROL_FLOW for reader in waiting)
+        return not controls or any(index.types[consumer] in V1_CONTROL_FLOW for consumer in waiting)
 
-    def _read_past(self, reader: int) -> None:
-        index, node = self.index, self.rewrite.node(reader)
+    def _read_past(self, consumer: int) -> None:
+        index, node = self.index, self.rewrite.node(consumer)
         inputs: list[str] = []
         wait: dict[int, None] = {}
         for text in node.input:

@@ -78,9 +78,9 @@ class Pass(Command):
 def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
     """Find the ops that something beside edges names, so that no pass removes them.
 
-    These are the ends of signatures and functions, members of collections, the ops of variables,
-    control flow contexts and queue runners, ops that others are placed beside, and ops without
-    consumers, which people fetch by name.
+    These are inputs and outputs of signatures and functions, members of collections, the ops of
+    variables, control flow contexts and queue runners, ops that others are placed beside, and ops
+    without consumers, which people fetch by name.
     """
     index = context.index
     names = {split_tensor(name)[0] for name in context.external_tensors}
@@ -99,8 +99,8 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
         names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
     names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
     for variable in definitions(index, handles(index)).values():
-        ends = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in ends if name}
+        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
+        names |= {split_tensor(name)[0] for name in parts if name}
     mask = mask_of(index, [*(index.ids[name] for name in names if name in index.ids), *keep])
     return mask | without_consumers(index)
 
@@ -178,17 +178,17 @@ class GraphRewrite:
             only: The consumers that do; None for all.
         """
         name = self.index.names[op]
-        for reader in dict.fromkeys(self.index.consumer_lists[op]):
-            if only is not None and reader not in only:
+        for consumer in dict.fromkeys(self.index.consumer_lists[op]):
+            if only is not None and consumer not in only:
                 continue
-            node = self.node(reader)
+            node = self.node(consumer)
             for k, text in enumerate(node.input):
                 if split_input(text) == (name, port):
                     node.input[k] = new
 
     def wait_instead(self, op: int, before: Collection[str]) -> None:
         """Let the ops that wait for the op `before` wait for others, by name, instead."""
-        for waiting in self.index.waiting_lists[op]:
+        for waiting in self.index.control_consumer_lists[op]:
             if waiting not in self.removed:
                 add_control_inputs(self.node(waiting), before, without=self.index.names[op])
 
@@ -266,8 +266,8 @@ class GraphRewrite:
             count(node, 1)
         for op in {*self._changed, *self.removed}:
             count(index.nodes[op], -1)
-        ends = {split_tensor(name)[0] for name in self.context.external_tensors}
-        protected = unprunable_ops(index, ends) | self.named
+        named = {split_tensor(name)[0] for name in self.context.external_tensors}
+        protected = unprunable_ops(index, named) | self.named
         unused: set[int] = set()
         while stack:
             op = stack.pop()
@@ -289,7 +289,7 @@ def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -
 
 
 def sorted_controls(node: NodeDef) -> NodeDef:
-    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, behind its
+    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, after its
     other inputs.
     """
     data = [text for text in node.input if text[:1] != "^"]

@@ -49,7 +49,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
                 adapters[new, setting] = _BUILDERS[kind](moves, slot, new, setting)
             moves.adapter_ops[slot] = adapters[new, setting]
     if not adapters:
-        ends = next(
+        edge = next(
             (
                 f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})"
                 for _, old, new in moves.changed_inputs()
@@ -57,7 +57,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
             "",
         )
         raise GraphEditError(
-            f"A {kind} fixes nothing here{ends}; "
+            f"A {kind} fixes nothing here{edge}; "
             + either(f"leave adapter={kind!r} out.", "leave adapter empty.")
         )
 

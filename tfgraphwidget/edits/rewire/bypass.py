@@ -149,8 +149,8 @@ class Bypass(Rewire):
                 )
         outside = Boundary(index, part.mask).leaving.values()
         slots = [slot for each in outside for slot in each if slot not in moves.inputs]
-        readers = list(dict.fromkeys(index.names[op] for op, _ in slots))
-        self._add_notes(moves, unmatched, unread, primary, readers)
+        consumers = list(dict.fromkeys(index.names[op] for op, _ in slots))
+        self._add_notes(moves, unmatched, unread, primary, consumers)
         return moves
 
     def _bypass_part(
@@ -184,9 +184,9 @@ class Bypass(Rewire):
         unmatched: list[Tensor],
         unread: list[str],
         primary: Collection[Tensor],
-        readers: list[str],
+        consumers: list[str],
     ) -> None:
-        """Say what is read as before, and what stays without consumers, or with `readers`."""
+        """Say what is read as before, and what stays without consumers, or with `consumers`."""
         if unread and not isinstance(self.what, str):
             verb = "has" if len(unread) == 1 else "have"
             moves.notes.append(
@@ -196,8 +196,8 @@ class Bypass(Rewire):
             moves.notes.append(
                 part_text(self.what)
                 + (
-                    f" stays in the graph, read by {names_text(readers)}."
-                    if readers
+                    f" stays in the graph, read by {names_text(consumers)}."
+                    if consumers
                     else " stays in the graph, without consumers outside."
                 )
             )
@@ -296,7 +296,7 @@ class Bypass(Rewire):
         return candidates[0]
 
     def _only_way(self, moves: EdgeMoves, tensor: Tensor, boundary: Boundary) -> Tensor:
-        """The only tensor that comes in and fits the readers of one that goes out."""
+        """The only tensor that comes in and fits the consumers of one that goes out."""
         entering = list(boundary.entering)
         fitting = [way for way in entering if _fits(moves, tensor, way)]
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
@@ -515,14 +515,15 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
     leaving = list(boundary.leaving)
     if len(leaving) < 2:
         return leaving
-    readers = {
+    consumers = {
         tensor: sorted({op for op, _ in slots}) for tensor, slots in boundary.leaving.items()
     }
-    behind = {tensor: traversal.forward(index, ops) for tensor, ops in readers.items()}
+    downstream = {tensor: traversal.forward(index, ops) for tensor, ops in consumers.items()}
 
     def is_after(tensor: Tensor, other: Tensor) -> bool:
         return bool(
-            behind[other][readers[tensor]].all() and not behind[tensor][readers[other]].any()
+            downstream[other][consumers[tensor]].all()
+            and not downstream[tensor][consumers[other]].any()
         )
 
     return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]

@@ -45,11 +45,11 @@ class ArrivingGradient:
 
     Attributes:
         tensor: The gradient.
-        readers: The ops that read it as that of the tensor.
+        consumers: The ops that read it as that of the tensor.
     """
 
     tensor: Tensor
-    readers: tuple[int, ...]
+    consumers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class GradientPath:
     """
 
     arriving: tuple[ArrivingGradient, ...]
-    value_readers: frozenset[int]
+    value_consumers: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def gradient_path(
         return None
     own = set(backward.by_owner.get(op, ()))
     own_of_part = own.union(*(backward.by_owner.get(each, ()) for each in part))
-    consumers = {reader for reader in index.consumer_lists[op] if reader not in backward.ops}
-    value_readers = set(index.consumer_lists[op]) & backward.ops - own_of_part
-    if not value_readers <= {
+    consumers = {consumer for consumer in index.consumer_lists[op] if consumer not in backward.ops}
+    value_consumers = set(index.consumer_lists[op]) & backward.ops - own_of_part
+    if not value_consumers <= {
         gradient for each in consumers for gradient in backward.by_owner.get(each, ())
     }:
         return None
@@ -117,7 +117,7 @@ def gradient_path(
         _is_handed_on(backward, each.tensor, {op, *part}, own_of_part) for each in alike
     ):
         return None
-    return GradientPath(tuple(arriving), frozenset(value_readers))
+    return GradientPath(tuple(arriving), frozenset(value_consumers))
 
 
 def part_gradients(
@@ -149,7 +149,7 @@ def part_gradients(
     by_scope: dict[str, set[int]] = {}
     for gradient in own:
         by_scope.setdefault(backward.scope(gradient), set()).add(gradient)
-    arriving = {backward.scope(each.readers[0]): each.tensor for each in path.arriving}
+    arriving = {backward.scope(each.consumers[0]): each.tensor for each in path.arriving}
     if arriving.keys() != by_scope.keys():
         return None
     gradients = [
@@ -192,16 +192,16 @@ def _with_sums(backward: BackwardOps, own: set[int]) -> set[int]:
     index, region = backward.index, set(own)
     queue = list(own)
     while queue:
-        for reader in index.consumer_lists[queue.pop()]:
-            is_sum = reader in backward.ops and reader not in backward.owners
+        for consumer in index.consumer_lists[queue.pop()]:
+            is_sum = consumer in backward.ops and consumer not in backward.owners
             if (
                 is_sum
-                and reader not in region
-                and index.types[reader] in GRADIENT_SUMS
-                and region.issuperset(index.input_lists[reader])
+                and consumer not in region
+                and index.types[consumer] in GRADIENT_SUMS
+                and region.issuperset(index.input_lists[consumer])
             ):
-                region.add(reader)
-                queue.append(reader)
+                region.add(consumer)
+                queue.append(consumer)
     return region
 
 
@@ -226,16 +226,16 @@ def _leaving(
     that it is the gradient by; None where that is not plain to see.
     """
     index = backward.index
-    readers: dict[Tensor, list[int]] = {}
+    consumers: dict[Tensor, list[int]] = {}
     for op in sorted(region):
-        for reader in index.consumer_lists[op]:
-            if reader in region:
+        for consumer in index.consumer_lists[op]:
+            if consumer in region:
                 continue
-            for tensor in inputs_of(index, reader):
+            for tensor in inputs_of(index, consumer):
                 if tensor[0] == op and is_differentiable(index, tensor):
-                    readers.setdefault(tensor, []).append(reader)
+                    consumers.setdefault(tensor, []).append(consumer)
     pairs = []
-    for tensor, reading in readers.items():
+    for tensor, reading in consumers.items():
         candidates = [
             k
             for k, source in enumerate(sources)
@@ -243,7 +243,7 @@ def _leaving(
             and _can_be_equal(index.shape(*source), index.shape(*tensor))
         ]
         candidates = _by_number(backward, region, part, sources, tensor, candidates)
-        candidates = _by_readers(backward, sources, reading, candidates)
+        candidates = _by_consumers(backward, sources, reading, candidates)
         if len(candidates) != 1:
             return None
         pairs.append((tensor, candidates[0]))
@@ -271,7 +271,7 @@ def _by_number(
     return [k for k in candidates if sources[k] == slot]
 
 
-def _by_readers(
+def _by_consumers(
     backward: BackwardOps, sources: Sequence[Tensor], reading: Sequence[int], candidates: list[int]
 ) -> list[int]:
     """Those of the candidates that gradients go on to where a gradient is read; all where that
@@ -295,9 +295,9 @@ def _is_handed_on(
     """
     index = backward.index
     reading = [
-        reader
-        for reader in index.consumer_lists[arriving[0]]
-        if reader not in gradient_ops and arriving in inputs_of(index, reader)
+        consumer
+        for consumer in index.consumer_lists[arriving[0]]
+        if consumer not in gradient_ops and arriving in inputs_of(index, consumer)
     ]
     goes_to = _destinations(backward, reading)
     sources = {tensor for op in part for tensor in inputs_of(index, op) if tensor[0] not in part}
@@ -319,7 +319,7 @@ def _destinations(backward: BackwardOps, reading: Sequence[int]) -> set[int]:
         elif "Apply" in index.types[op]:
             goes_to.add(index.input_lists[op][0])
         elif op in backward.ops and index.types[op] in GRADIENT_SUMS:
-            further = [reader for reader in index.consumer_lists[op] if reader not in visited]
+            further = [consumer for consumer in index.consumer_lists[op] if consumer not in visited]
             visited.update(further)
             queue += further
     return goes_to
@@ -362,16 +362,18 @@ def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:
     """
     index = backward.index
     arriving: dict[str, set[Tensor]] = {}
-    readers: dict[Tensor, list[int]] = {}
-    for reader in sorted(own):
-        for tensor in inputs_of(index, reader):
+    consumers: dict[Tensor, list[int]] = {}
+    for consumer in sorted(own):
+        for tensor in inputs_of(index, consumer):
             is_computed = tensor[0] in backward.ops and bool(index.input_lists[tensor[0]])
             if is_computed and tensor[0] not in own and is_differentiable(index, tensor):
-                arriving.setdefault(backward.scope(reader), set()).add(tensor)
-                readers.setdefault(tensor, []).append(reader)
+                arriving.setdefault(backward.scope(consumer), set()).add(tensor)
+                consumers.setdefault(tensor, []).append(consumer)
     if any(len(tensors) != 1 for tensors in arriving.values()):
         return []
-    return [ArrivingGradient(tensor, tuple(dict.fromkeys(ops))) for tensor, ops in readers.items()]
+    return [
+        ArrivingGradient(tensor, tuple(dict.fromkeys(ops))) for tensor, ops in consumers.items()
+    ]
 
 
 def _at_optimizers(backward: BackwardOps, op: int) -> list[ArrivingGradient]:
@@ -383,23 +385,27 @@ def _at_optimizers(backward: BackwardOps, op: int) -> list[ArrivingGradient]:
     if len(handles) != 1 or len(index.input_lists[op]) != 1:
         return []
     reads = [
-        reader
-        for reader in index.consumer_lists[handles[0]]
-        if reader != op
-        and index.dtypes(reader) == index.dtypes(op)
-        and index.consumer_lists[reader]
-        if not _is_training(index, reader)
+        consumer
+        for consumer in index.consumer_lists[handles[0]]
+        if consumer != op
+        and index.dtypes(consumer) == index.dtypes(op)
+        and index.consumer_lists[consumer]
+        if not _is_training(index, consumer)
     ]
     if reads:
         return []
-    readers: dict[Tensor, list[int]] = {}
+    consumers: dict[Tensor, list[int]] = {}
     for update in (
-        reader for reader in index.consumer_lists[handles[0]] if "Apply" in index.types[reader]
+        consumer
+        for consumer in index.consumer_lists[handles[0]]
+        if "Apply" in index.types[consumer]
     ):
         for tensor in inputs_of(index, update):
             if tensor[0] in backward.ops:
-                readers.setdefault(tensor, []).append(update)
-    return [ArrivingGradient(tensor, tuple(dict.fromkeys(ops))) for tensor, ops in readers.items()]
+                consumers.setdefault(tensor, []).append(update)
+    return [
+        ArrivingGradient(tensor, tuple(dict.fromkeys(ops))) for tensor, ops in consumers.items()
+    ]
 
 
 def _is_training(index: GraphIndex, op: int) -> bool:

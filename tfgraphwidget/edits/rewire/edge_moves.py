@@ -114,7 +114,7 @@ class EdgeMoves:
         """The control inputs of an op before the edit."""
         return tuple(self.index.controls.row(op).tolist())
 
-    def readers(self, tensor: Tensor) -> list[Slot]:
+    def consumers(self, tensor: Tensor) -> list[Slot]:
         """The inputs that read a tensor before the edit, in graph order."""
         csr = self.index.inputs
         edges = np.flatnonzero((csr.values == tensor[0]) & (self.index.ports == tensor[1]))
@@ -213,7 +213,7 @@ class EdgeMoves:
         return len(self.index) + len(self.new_nodes) - 1, node
 
     def free_name(self, base: str) -> str:
-        """The next name of those that were asked for, else `base`, or that with a number behind it.
+        """The next name of those that were asked for, else `base`, or that with a number after it.
 
         Raises NameTaken.
         """
@@ -352,8 +352,8 @@ class Boundary:
     def _read(self, *, into: bool) -> dict[Tensor, list[Slot]]:
         slots: dict[Tensor, list[Slot]] = {}
         start, ports = self.index.inputs.start, self.index.ports
-        for edge, reader, source in self._crossing(self.index.inputs, into=into):
+        for edge, consumer, source in self._crossing(self.index.inputs, into=into):
             slots.setdefault((source, int(ports[edge])), []).append(
-                (reader, edge - int(start[reader]))
+                (consumer, edge - int(start[consumer]))
             )
         return slots

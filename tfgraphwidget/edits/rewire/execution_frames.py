@@ -30,7 +30,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     control_flow,
-    ends_outside_loops,
+    ops_outside_loops,
     traversal,
 )
 from tfgraphwidget.tf_types import NodeDef
@@ -111,9 +111,9 @@ class ExecutionFrames:
         """The loop that a context lies in; 0 for none."""
         return self.contexts.frame(reversed(self.contexts.path(context)))
 
-    def _innermost(self, ends: Iterable[Tensor]) -> int:
+    def _innermost(self, tensors: Iterable[Tensor]) -> int:
         here = 0
-        for end in ends:
+        for end in tensors:
             here = self.contexts.inner(here, self.source_context(end))
         return here
 
@@ -139,9 +139,9 @@ class ExecutionFrames:
                     f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a "
                     "tensor; choose another."
                 )
-        return self._second_reader(op, new)
+        return self._second_consumer(op, new)
 
-    def _second_reader(self, op: int, new: Tensor) -> str:
+    def _second_consumer(self, op: int, new: Tensor) -> str:
         """The refusal of what a loop's Switch hands to the body where another op reads it:
         gradients would be wrong.
 
@@ -150,7 +150,7 @@ class ExecutionFrames:
         """
         if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
             return ""
-        others = sorted(set(traversal.readers_of(self.index, [new]).tolist()) - {op})
+        others = sorted(set(traversal.consumers_of(self.index, [new]).tolist()) - {op})
         if not others or not self.index.dtypes(new[0])[1].startswith(_WITH_GRADIENTS):
             return ""
         return (
@@ -200,7 +200,7 @@ class ExecutionFrames:
             "it read what the condition reads."
         )
 
-    def _in_body(self, loop: int, ends: Iterable[Tensor]) -> bool:
+    def _in_body(self, loop: int, tensors: Iterable[Tensor]) -> bool:
         if loop not in self._bodies:
             switches = [
                 i
@@ -211,11 +211,11 @@ class ExecutionFrames:
             round_ = [
                 (i, traversal.ANY_PORT) for i, kind in enumerate(self.index.types) if kind in NEXT
             ]
-            first = traversal.readers_of(self.index, mine)
+            first = traversal.consumers_of(self.index, mine)
             self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
         body = self._bodies[loop]
-        ends_in_index = [t for t in ends if t[0] < len(self.index)]
-        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in ends_in_index)
+        tensors_in_index = [t for t in tensors if t[0] < len(self.index)]
+        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in tensors_in_index)
 
     # Sentences
 
@@ -245,11 +245,11 @@ class ExecutionFrames:
 
     def _brought_in(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read inside."""
-        readers = (
-            traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
+        consumers = (
+            traversal.consumers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
         )
         enters = (
-            i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
+            i for i in consumers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
         )
         enter = next((i for i in enters if not self._starts((i, 0))), None)
         return (
@@ -265,8 +265,8 @@ class ExecutionFrames:
             for i, kind in enumerate(self.index.types)
             if kind in EXIT and self.contexts.inside[i] == loop
         ]
-        behind = traversal.forward(self.index, [new[0]])
-        best = min(exits, key=lambda i: (not behind[i], i), default=None)
+        downstream = traversal.forward(self.index, [new[0]])
+        best = min(exits, key=lambda i: (not downstream[i], i), default=None)
         if best is None:
             return "choose another."
         verb, port = ("wait for", CONTROL) if new[1] == CONTROL else ("read", 0)
@@ -375,7 +375,7 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
     if not new:
         return
     graph = apply_patch(index, patch)
-    alone = {graph.names[op] for op in ends_outside_loops(Contexts(graph))}
+    alone = {graph.names[op] for op in ops_outside_loops(Contexts(graph))}
     if not any(node.op in LOOP_CONDITION for node in patch.add.nodes):  # no whole loop is added
         alone |= {
             node.name
@@ -412,10 +412,12 @@ def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:
     in `graph`.
     """
     contexts = frames_of(index).contexts
-    readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
+    consumers = (
+        index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]]
+    )
     inside = (
         0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op])))
-        for op in readers
+        for op in consumers
     )
     return {contexts.key[context] for context in inside} == {
         node.attr["frame_name"].s.decode(errors="surrogateescape")

@@ -157,11 +157,11 @@ def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
     ops = sorted(part.ids)
     number = np.full(len(index), -1, dtype=np.int64)
     number[ops] = np.arange(len(ops))
-    ends = [
+    ops_of_edges = [
         np.stack([number[rows.owner], number[rows.values]], axis=1)
         for rows in (index.inputs, index.controls)
     ]
-    edges = np.concatenate(ends)
+    edges = np.concatenate(ops_of_edges)
     labels = weak_components(len(ops), edges[(edges >= 0).all(axis=1)])
     parts: dict[int, list[int]] = {}
     for op, label in zip(ops, labels, strict=True):

@@ -39,7 +39,7 @@ from tfgraphwidget.sentences import argument_value, editor_call, either
 class Rewire(Command):
     """A command that moves edges.
 
-    `adapter` is put between a reader and a tensor that does not fit it. `names` are those of the
+    `adapter` is put between a consumer and a tensor that does not fit it. `names` are those of the
     ops that are added, in their order; the rest get free ones.
     """
 
@@ -73,8 +73,8 @@ class Rewire(Command):
         )
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the ends of edges
-        are.
+        """Commands that may do the same where this one is refused for what the tensors and ops of
+        edges are.
         """
         try:
             moves = self.edge_moves(context)
@@ -113,7 +113,7 @@ Pairs = list[tuple[Tensor, Tensor]]
 
 
 class _ConsumerCommand(Rewire):
-    """Moves what the readers of some tensors read; `only` or `never` these ops."""
+    """Moves what the consumers of some tensors read; `only` or `never` these ops."""
 
     only: Ops
     never: Ops
@@ -130,7 +130,7 @@ class _ConsumerCommand(Rewire):
         """
         return False
 
-    def _no_consumer(self, ends: Iterable[str]) -> str:
+    def _no_consumer(self, wanted: Iterable[str]) -> str:
         """Why there is no edge to move."""
         among = (
             ""
@@ -139,11 +139,11 @@ class _ConsumerCommand(Rewire):
                 " among the ops that only= and never= leave", " among the ops that may be changed"
             )
         )
-        tensors = names_text(list(ends)) or "these ops"
+        tensors = names_text(list(wanted)) or "these ops"
         return "No op" + among + f" reads {tensors}, so there is no edge to move."
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Also the same, less the readers that the new tensors depend on."""
+        """Also the same, less the consumers that the new tensors depend on."""
         index = context.index
         try:
             moves = self.edge_moves(context)
@@ -176,13 +176,13 @@ class _ConsumerCommand(Rewire):
 
 
 def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) -> None:
-    """Let the readers of the first of each pair read the second, and who waits for the one wait for
-    the other.
+    """Let the consumers of the first of each pair read the second, and who waits for the one wait
+    for the other.
     """
     instead = {old[0]: new[0] for old, new in pairs if old[1] == CONTROL}
     for old, new in pairs:
         if old[1] != CONTROL:
-            moves.inputs.update((slot, new) for slot in moves.readers(old) if may(slot[0]))
+            moves.inputs.update((slot, new) for slot in moves.consumers(old) if may(slot[0]))
             continue
         for op in filter(may, moves.waiters(old[0])):
             moves.control_inputs[op] = tuple(
@@ -303,7 +303,7 @@ class Swap(_ConsumerCommand):
         return self.what != "outputs"
 
     def _of_tensors(self, index: GraphIndex) -> bool:
-        """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors
+        """Whether the two are tensors; GraphEditError when one of them is, and when tensors
         are asked for.
         """
         if self.what not in get_args(Side):
@@ -320,7 +320,7 @@ class Swap(_ConsumerCommand):
                 part_text(self.a)
                 + " and "
                 + part_text(self.b)
-                + f" cannot exchange {self.what}: a tensor has readers only; name two tensors or "
+                + f" cannot exchange {self.what}: a tensor has consumers only; name two tensors or "
                 "two ops."
             )
         return bool(are)
@@ -508,7 +508,7 @@ class Connect(Rewire):
         ):
             raise GraphEditError(
                 f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is "
-                f"to read: name the op, or let the readers of {target!r} read another tensor: "
+                f"to read: name the op, or let the consumers of {target!r} read another tensor: "
                 + editor_call("reroute", f"{target!r}, to=…")
                 + ".",
                 [split_tensor(target)[0]],

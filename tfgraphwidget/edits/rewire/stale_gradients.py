@@ -1,4 +1,4 @@
-"""Gradients that an edit leaves behind: those of the forward path that was there before it.
+"""Gradients that an edit makes stale: those of the forward path that was there before it.
 
 `tf.gradients` and a tape write down the derivative of each op of a path once. An edit that changes
 what the path computes leaves these ops as they are, and who trains with them trains something else.
@@ -56,7 +56,7 @@ def stale_gradient_notes(
     what: str = "",
     *,
     carried: Collection[Tensor] = (),
-    left_behind: Sequence[int] = (),
+    left_over: Sequence[int] = (),
 ) -> tuple[str, ...]:
     """A sentence about gradient ops that are wrong after a patch; none if there are none.
 
@@ -77,7 +77,7 @@ def stale_gradient_notes(
     backward = BackwardOps(index, renamed)
     if not backward.ops:
         return ()
-    ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_behind]))
+    ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_over]))
     if not ops:
         return ()
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
@@ -138,10 +138,10 @@ class BackwardOps:
         """
         queue, reached = list(self.ops), set(self.ops)
         while queue:
-            for reader in self.index.consumer_lists[queue.pop()]:
-                if reader not in reached and reader not in self.by_owner:
-                    reached.add(reader)
-                    queue.append(reader)
+            for consumer in self.index.consumer_lists[queue.pop()]:
+                if consumer not in reached and consumer not in self.by_owner:
+                    reached.add(consumer)
+                    queue.append(consumer)
         return frozenset(reached)
 
     @cached_property
@@ -165,10 +165,10 @@ class BackwardOps:
         queue = [*variables, *(op for op, _ in self.sources)]
         reached = set(queue)
         while queue:
-            for reader in self._differentiable_readers(queue.pop()):
-                if reader not in reached:
-                    reached.add(reader)
-                    queue.append(reader)
+            for consumer in self._differentiable_consumers(queue.pop()):
+                if consumer not in reached:
+                    reached.add(consumer)
+                    queue.append(consumer)
         return frozenset(reached)
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
@@ -184,17 +184,17 @@ class BackwardOps:
             at = queue.popleft()
             if at in self.by_owner or not self.ops.isdisjoint(self.index.consumer_lists[at]):
                 return True
-            for reader in self._differentiable_readers(at):
-                if reader not in reached:
-                    reached.add(reader)
-                    queue.append(reader)
+            for consumer in self._differentiable_consumers(at):
+                if consumer not in reached:
+                    reached.add(consumer)
+                    queue.append(consumer)
         return False
 
     def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
         """Whether the gradient of a tensor can come from one op only, and is there: what is
         differentiated has none.
         """
-        while list(self._differentiable_readers(tensor[0])) == [op]:
+        while list(self._differentiable_consumers(tensor[0])) == [op]:
             if tensor[0] in self.by_owner:
                 return True
             if self.index.types[tensor[0]] not in SAME_GRADIENT:
@@ -202,17 +202,17 @@ class BackwardOps:
             op, tensor = tensor[0], next(inputs_of(self.index, tensor[0]))
         return False
 
-    def _differentiable_readers(self, op: int) -> Iterator[int]:
+    def _differentiable_consumers(self, op: int) -> Iterator[int]:
         """The forward ops that the derivative of an op goes on to."""
         index = self.index
-        for reader in index.consumer_lists[op]:
-            if reader in self.ops or index.types[reader] in WITHOUT_GRADIENT:
+        for consumer in index.consumer_lists[op]:
+            if consumer in self.ops or index.types[consumer] in WITHOUT_GRADIENT:
                 continue
             if any(
                 tensor[0] == op and is_differentiable(index, tensor)
-                for tensor in inputs_of(index, reader)
+                for tensor in inputs_of(index, consumer)
             ):
-                yield reader
+                yield consumer
 
     def _results(self) -> list[int]:
         """The gradient ops that others than gradient ops read.
@@ -220,21 +220,25 @@ class BackwardOps:
         Those without consumers, too, where only gradient ops read those of their forward op: they
         are fetched.
         """
-        readers, owner = self.index.consumer_lists, self.owner
+        consumers, owner = self.index.consumer_lists, self.owner
         used = {
             owner[op]
             for op in owner
-            if any(owner.get(reader) != owner[op] for reader in readers[op])
+            if any(owner.get(consumer) != owner[op] for consumer in consumers[op])
         }
-        results = [op for op in self.ops if any(reader not in self.ops for reader in readers[op])]
+        results = [
+            op for op in self.ops if any(consumer not in self.ops for consumer in consumers[op])
+        ]
         # An optimizer takes all that it has asked for; what else is there has come of it on the
         # way.
         trained = {self.scope(op) for op in results if self._is_for_optimizer(op)}
-        unread = [op for op in self.ops if not readers[op] and owner.get(op) not in used]
+        unread = [op for op in self.ops if not consumers[op] and owner.get(op) not in used]
         return results + [op for op in unread if self.scope(op) not in trained]
 
     def _is_for_optimizer(self, op: int) -> bool:
-        return any("Apply" in self.index.types[reader] for reader in self.index.consumer_lists[op])
+        return any(
+            "Apply" in self.index.types[consumer] for consumer in self.index.consumer_lists[op]
+        )
 
     def scope(self, op: int) -> str:
         """The name scope of all gradients that were taken with one."""

@@ -67,8 +67,8 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
     # came after it.
     read = set().union(*gained.values(), *new.values())
     reached = traversal.forward(index, [index.ids[name] for name in gained if name in index.ids])
-    is_behind = any(reached[index.ids[name]] for name in read if name in index.ids)
-    if not is_behind and _is_in_order(new):
+    is_outdated = any(reached[index.ids[name]] for name in read if name in index.ids)
+    if not is_outdated and _is_in_order(new):
         return
     after = apply_patch(index, patch)
     rows = _without_back_edges(after, Csr(after.sources.start, after.sources.to))
@@ -113,18 +113,21 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
         )
 
 
-def why_not(index: GraphIndex, source: Tensor, reader: int, k: int) -> str:
+def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
     """Tell why an op cannot read a tensor at one of its inputs, as far as the arrays tell.
 
     Returns:
         One sentence; "" if it can.
     """
-    name, count = index.names[reader], int(np.diff(index.inputs.start[reader : reader + 2])[0])
+    name, count = (
+        index.names[consumer],
+        int(np.diff(index.inputs.start[consumer : consumer + 2])[0]),
+    )
     if not 0 <= k < count:
         has = f"has {count} input{'s' * (count > 1)}" if count else "reads nothing"
         return f"There is no input {k} of {name!r}: it {has}."
     moves = EdgeMoves(index)
-    moves.inputs[reader, k] = source
+    moves.inputs[consumer, k] = source
     if not moves.changed_inputs():
         return f"{name!r} reads {moves.tensor_name(source)!r} there already."
     try:
@@ -209,12 +212,12 @@ class _Slots:
             return other_kind
         if self.runs is None:
             return ""
-        ends = [
+        sources = [
             *read,
             *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op)),
         ]
         return self.runs.why_not(
-            op, [(old, self.source)], ends, [*ends[:k], self.source, *ends[k + 1 :]]
+            op, [(old, self.source)], sources, [*sources[:k], self.source, *sources[k + 1 :]]
         )
 
 
@@ -261,7 +264,7 @@ def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
 
 
 def other_kind_text(
-    reader: NodeDef,
+    consumer: NodeDef,
     k: int,
     definition: OpDef | None,
     kinds: tuple[str, str],
@@ -279,7 +282,7 @@ def other_kind_text(
         One sentence; "" when it can.
     """
     had, kind = kinds
-    if not had or not kind or had == kind or _takes_any_handle(reader, k, definition):
+    if not had or not kind or had == kind or _takes_any_handle(consumer, k, definition):
         return ""
     had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in kinds)
     name, old, new = names
@@ -291,7 +294,7 @@ def other_kind_text(
 
 def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
     """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it
-    on has readers.
+    on has consumers.
     """
     argument = input_argument(node, k, definition)[0]
     if node.op in FIRST_INPUT_FORWARDING or argument is None:
@@ -340,13 +343,15 @@ def taken_inputs(index: GraphIndex, op: int) -> int | None:
 def _check_frames(moves: EdgeMoves) -> None:
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
     n = len(index)
-    involved = {op for (reader, _), old, new in edges for op in (reader, old[0], new[0]) if op < n}
+    involved = {
+        op for (consumer, _), old, new in edges for op in (consumer, old[0], new[0]) if op < n
+    }
     involved.update(*((op, *ops, *moves.current_control_inputs(op)) for op, ops in waits.items()))
     if not may_run_in_frames(index, sorted(involved)):
         return
     changed: dict[int, list[tuple[int, Tensor, Tensor]]] = {op: [] for op in waits}
-    for (reader, k), old, new in edges:
-        changed.setdefault(reader, []).append((k, old, new))
+    for (consumer, k), old, new in edges:
+        changed.setdefault(consumer, []).append((k, old, new))
     for op, slots in sorted(changed.items()):
         read = moves.current_inputs(op)
         after = dict(enumerate(read)) | {k: new for k, _, new in slots}
@@ -388,8 +393,8 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     if not new or itself is not None:
         return [] if itself is None else [itself]
     rows = _without_back_edges(index, _rows_after(moves, edges, waits))
-    readers = np.fromiter((op for op, _ in new), np.int32)
-    if not traversal.along(rows, {source for _, source in new})[readers].any():
+    consumers = np.fromiter((op for op, _ in new), np.int32)
+    if not traversal.along(rows, {source for _, source in new})[consumers].any():
         return []
     part = strong_components(rows.start, rows.values)
     edge = next(((op, source) for op, source in sorted(new) if part[op] == part[source]), None)

@@ -1,4 +1,4 @@
-"""Control edges that an edit leaves behind: ops that wait for an op without consumers."""
+"""Control edges that an edit leaves over: ops that wait for an op without consumers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
-    """A sentence for each op that a patch leaves without readers and that others still wait for."""
+    """A sentence for each op that a patch leaves without consumers and that others still wait
+    for.
+    """
     removed = {node.name for node in patch.remove.nodes}
     left = {
         name
@@ -24,16 +26,16 @@ def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
     notes = []
     for op in sorted(index.ids[name] for name in left - read if name in index.ids):
         name = index.names[op]
-        readers, waiting = (
+        consumers, waiting = (
             [
                 changed.get(index.names[other], index.nodes[other])
                 for other in ops
                 if index.names[other] not in removed
             ]
-            for ops in (index.consumer_lists[op], index.waiting_lists[op])
+            for ops in (index.consumer_lists[op], index.control_consumer_lists[op])
         )
         names = [node.name for node in waiting if f"^{name}" in node.input]
-        if names and not any(name in _sources(node) for node in readers):
+        if names and not any(name in _sources(node) for node in consumers):
             notes.append(_note(name, names))
     return tuple(notes)
 

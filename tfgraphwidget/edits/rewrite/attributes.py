@@ -17,9 +17,9 @@ from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     input_specs,
-    readers,
     resolve_ops,
     tensor,
+    tensor_consumers,
 )
 from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.edits.rewrite.remove import drop_colocation
@@ -304,17 +304,17 @@ def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
 def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads."""
     name, moves = index.names[op], EdgeMoves(index)
-    slots, ends = input_specs(index, node), moves.current_inputs(op)
+    slots, inputs = input_specs(index, node), moves.current_inputs(op)
     if slots is None:  # of a type that TensorFlow does not know
         return
-    if len(slots) != len(ends):
+    if len(slots) != len(inputs):
         raise GraphEditError(
-            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; "
+            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(inputs)}; "
             "make a new op "
             "of its type and " + editor_call("replace") + " this one.",
             [name],
         )
-    for slot, source in zip(slots, ends, strict=True):
+    for slot, source in zip(slots, inputs, strict=True):
         dtype, read = moves.dtype(source).removesuffix("_ref"), moves.tensor_name(source)
         if slot.dtype and dtype and slot.dtype != index.typing.number(dtype):
             raise GraphEditError(
@@ -480,16 +480,16 @@ class SetConstant(Command):
             raise GraphEditError(
                 f"Op {name!r} is a {kind}, which computes its value; name a constant or a "
                 "placeholder, or let "
-                "its readers read another tensor: " + editor_call("replace") + ".",
+                "its consumers read another tensor: " + editor_call("replace") + ".",
                 [name],
             )
         names_in_use = index.used_names()
         node = type(index.nodes[op])(name=free_name(f"{name}/value", names_in_use), op="Const")
         node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
         node.attr["value"].tensor.CopyFrom(value)
-        for reader in readers(index, (op, port)):
-            rewriter.redirect(reader, (op, port), f"{node.name}:0")
-        for waiting in index.waiting_lists[op]:
+        for consumer in tensor_consumers(index, (op, port)):
+            rewriter.redirect(consumer, (op, port), f"{node.name}:0")
+        for waiting in index.control_consumer_lists[op]:
             rewriter.redirect(waiting, (op, CONTROL), node.name)
         is_named = any(split_tensor(text)[0] == name for text in context.external_tensors)
         removed = set() if is_named else {op}

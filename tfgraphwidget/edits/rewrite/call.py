@@ -83,7 +83,7 @@ class Call(Command):
         was called.
         """
         index = context.index
-        if not context.function and context.ends is None:
+        if not context.function and context.boundary is None:
             raise GraphEditError(
                 f"What {subject_text(self.function)} adds to a graph is known once it was called; "
                 f"call {self.code()}, and undo it."
@@ -93,16 +93,16 @@ class Call(Command):
             self.function, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in at]
         )
         graft = graft_function(traced, index, [tensor_name(index, end) for end in at], self.into)
-        ends = context.ends
-        if ends is not None:
+        boundary = context.boundary
+        if boundary is not None:
             keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
-            ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
+            boundary = boundary[0], {**boundary[1], **dict(zip(keys, graft.outputs, strict=True))}
         return Patch(
             add=graft.change,
             scopes=(self.into,),
             report=Report(graft.notes),
             traced=graft.traced,
-            ends=ends,
+            boundary=boundary,
         )
 
     def plan_edit(self, planner: Planner) -> Any:

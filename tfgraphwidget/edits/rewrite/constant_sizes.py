@@ -215,7 +215,7 @@ class SizeConsumer:
             op=index.names[entry.constant],
             value=value[0] if scalar else value,
             proposed=new[0] if scalar and new else new,
-            reader=index.names[self.op],
+            consumer=index.names[self.op],
             at=entry.at,
             slot=slot,
             positions=size.positions,

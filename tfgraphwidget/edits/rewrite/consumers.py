@@ -45,7 +45,7 @@ class ConsumerRewriter:
             node.CopyFrom(self.index.nodes[op])
         return self._changed[op]
 
-    def redirect(self, reader: int, old: Tensor, new: str) -> None:
+    def redirect(self, consumer: int, old: Tensor, new: str) -> None:
         """Make an op read another tensor, or wait for another op.
 
         Args:
@@ -53,7 +53,7 @@ class ConsumerRewriter:
             new: The name of the tensor to read instead, "op:0", or of the op to wait for.
         """
         op, port = split_tensor(new)
-        node = self.node(reader)
+        node = self.node(consumer)
         name = self.index.names[old[0]]
         for k, text in enumerate(node.input):
             if split_input(text) == (name, old[1]):
@@ -64,12 +64,12 @@ class ConsumerRewriter:
         one where they stood on its own.
         """
         index = self.index
-        for waiting in index.waiting_lists[old]:
+        for waiting in index.control_consumer_lists[old]:
             self.redirect(waiting, (old, CONTROL), new)
         device, new_device = (f"loc:@{name}".encode() for name in (index.names[old], new))
-        for reader in index.consumer_lists[old]:
-            if device in _colocation(index.nodes[reader]):
-                classes = self.node(reader).attr["_class"].list.s
+        for consumer in index.consumer_lists[old]:
+            if device in _colocation(index.nodes[consumer]):
+                classes = self.node(consumer).attr["_class"].list.s
                 classes[:] = [new_device if each == device else each for each in classes]
 
     def changes(self) -> tuple[NodeChange, ...]:
@@ -121,7 +121,7 @@ def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
-def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> list[int]:
+def tensor_consumers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> list[int]:
     """Find the ops that read a tensor, in graph order.
 
     Args:
@@ -133,20 +133,20 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     Raises:
         GraphEditError: No op of `only` reads the tensor.
     """
-    edges = index.readers
+    edges = index.consumer_edges
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
-    reader_ops = sorted(
+    consumer_ops = sorted(
         {int(to) for to, port in zip(edges.to[row], edges.port[row], strict=True) if port == of[1]}
     )
     candidates, barred = members(index, only), members(index, never)
-    if candidates and candidates.isdisjoint(reader_ops):
-        name, reader = tensor_name(index, of), index.names[min(candidates)]
+    if candidates and candidates.isdisjoint(consumer_ops):
+        name, consumer = tensor_name(index, of), index.names[min(candidates)]
         raise GraphEditError(
-            f"Op {reader!r} does not read {name!r}; "
+            f"Op {consumer!r} does not read {name!r}; "
             + in_cell("name ops in only= that do, or leave it out."),
-            [reader],
+            [consumer],
         )
-    return [op for op in reader_ops if (not only or op in candidates) and op not in barred]
+    return [op for op in consumer_ops if (not only or op in candidates) and op not in barred]
 
 
 def check_dtype(
@@ -164,7 +164,7 @@ def check_dtype(
     name = tensor_name(index, old)
     if was and dtype and was.removesuffix("_ref") != dtype.removesuffix("_ref"):
         first = [index.names[op] for op in reading][:1]
-        who = f"op {first[0]!r} reads" if first else "its readers read"
+        who = f"op {first[0]!r} reads" if first else "its consumers read"
         raise GraphEditError(
             f"{new!r} is {dtype}, and {who} {name!r}, which is {was}; "
             + either("tf.cast", "cast")
@@ -175,19 +175,19 @@ def check_dtype(
         return
     for op in reading:
         if _writes(index, op, old):
-            reader = index.names[op]
+            consumer = index.names[op]
             raise GraphEditError(
-                f"Op {reader!r} writes to the variable {name!r}, and {new!r} is only a value; "
-                + in_cell(f'leave it out: never=["{reader}"].'),
-                [reader, index.names[old[0]]],
+                f"Op {consumer!r} writes to the variable {name!r}, and {new!r} is only a value; "
+                + in_cell(f'leave it out: never=["{consumer}"].'),
+                [consumer, index.names[old[0]]],
             )
 
 
-def _writes(index: GraphIndex, reader: int, of: Tensor) -> bool:
+def _writes(index: GraphIndex, consumer: int, of: Tensor) -> bool:
     """Whether an op reads a tensor at an input that must be a reference to a variable."""
     return any(
-        end == of and takes_reference(index, reader, k)
-        for k, end in enumerate(EdgeMoves(index).current_inputs(reader))
+        end == of and takes_reference(index, consumer, k)
+        for k, end in enumerate(EdgeMoves(index).current_inputs(consumer))
     )
 
 
@@ -227,8 +227,8 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of
             the loop is not.
     """
-    ends = [op for op in ops if index.types[op] in ENTER | EXIT]
-    if not ends:
+    crossings = [op for op in ops if index.types[op] in ENTER | EXIT]
+    if not crossings:
         return
     frames, inside = ExecutionFrames(index), set(ops)
     sources = {
@@ -238,8 +238,8 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         if source not in inside
     }
     if len({frames.loop(frames.source_context(tensor)) for tensor in (*sources, *results)}) > 1:
-        name = index.names[ends[0]]
-        way = "into" if index.types[ends[0]] in ENTER else "out of"
+        name = index.names[crossings[0]]
+        way = "into" if index.types[crossings[0]] in ENTER else "out of"
         raise GraphEditError(
             f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it "
             "out, or take the whole loop.",

@@ -49,14 +49,14 @@ _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4"
 
 
 def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
-    """The constants behind an input that seem to be computed from its old size; what they should
-    hold is not known.
+    """The constants downstream of an input that seem to be computed from its old size; what they
+    should hold is not known.
 
     Args:
         index: The graph after the edit, with the static shapes of before.
     """
-    behind = traversal.forward(index, {op for op, _ in changes.shapes})
-    for op in np.flatnonzero(behind).tolist():
+    downstream = traversal.forward(index, {op for op, _ in changes.shapes})
+    for op in np.flatnonzero(downstream).tolist():
         rule = _RULES.get(index.types[op])
         if rule is not None:
             yield from rule(SizeConsumer(index, changes, op))
@@ -192,14 +192,14 @@ def _places(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         if len(numbers) > 1 and max(numbers) >= was // 2:
             yield _old_size_in(consumer, op, was, 1)
         elif not numbers:
-            for constant in _constants_behind(index, op, index.types):
+            for constant in _constants_downstream(index, op, index.types):
                 sizes = olds.union([was]).intersection(_numbers(index, index.nodes[constant]))
                 yield from (
                     _old_size_in(consumer, constant, int(size), 1) for size in sorted(sizes)
                 )
 
 
-def _constants_behind(index: GraphIndex, op: int, through: Container[str]) -> list[int]:
+def _constants_downstream(index: GraphIndex, op: int, through: Container[str]) -> list[int]:
     """The constants that an op is computed from, by ops of these types."""
     moves, constants, visited, stack = EdgeMoves(index), list[int](), {op}, [op]
     while stack and len(visited) < _STEPS:
@@ -246,8 +246,8 @@ def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             yield consumer.stale(2, size, k, None)
 
 
-def _padding_behind(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A padding that fills a dimension up: more behind it than before it."""
+def _padding_after(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A padding that fills a dimension up: more after it than before it."""
     op = consumer.read[1][0]
     numbers = (
         _numbers(consumer.index, consumer.index.nodes[op])
@@ -255,10 +255,10 @@ def _padding_behind(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         else []
     )
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
-        before, behind = numbers[2 * k : 2 * k + 2] or (0, 0)
-        # One more behind is what a convolution with stride 2 needs of even sizes.
-        is_parity = behind - before == 1
-        if behind > before and (not is_parity or now is None or (now - was) % 2):
+        before, after = numbers[2 * k : 2 * k + 2] or (0, 0)
+        # One more after is what a convolution with stride 2 needs of even sizes.
+        is_parity = after - before == 1
+        if after > before and (not is_parity or now is None or (now - was) % 2):
             yield _old_size_in(consumer, op, was, 1)
 
 
@@ -287,7 +287,7 @@ def _old_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     copies.
     """
     index, olds = consumer.index, {was for _, was, _ in consumer.changes.sizes if was > 1}
-    for constant in _constants_behind(index, consumer.read[1][0], _SIZE_OPS):
+    for constant in _constants_downstream(index, consumer.read[1][0], _SIZE_OPS):
         numbers = _numbers(index, index.nodes[constant])
         yield from (
             _old_size_in(consumer, constant, int(number), 1)
@@ -320,10 +320,10 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterable[StaleConstant]]] = {
     **dict.fromkeys(_SCALINGS, _scaling),
     **dict.fromkeys(GATHERS, _places),
     "BroadcastTo": _old_size,
-    "MirrorPad": _padding_behind,
+    "MirrorPad": _padding_after,
     "OneHot": _old_size,
-    "Pad": _padding_behind,
-    "PadV2": _padding_behind,
+    "Pad": _padding_after,
+    "PadV2": _padding_after,
     "ReverseSequence": _sequence_lengths,
     "Roll": _shift,
     "ScaleAndTranslate": _scale_of_image,

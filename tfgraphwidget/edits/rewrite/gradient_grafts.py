@@ -162,13 +162,15 @@ def _is_needed(
     """Whether ops that are not among the unused ones wait for an op, or read it; who reads the
     redirected ports reads others now, and who waits for such an op waits for another.
     """
-    if not redirected and any(waiting not in unused for waiting in index.waiting_lists[op]):
+    if not redirected and any(
+        waiting not in unused for waiting in index.control_consumer_lists[op]
+    ):
         return True
     return any(
         source == op and port not in redirected
-        for reader in index.consumer_lists[op]
-        if reader not in unused
-        for source, port in inputs_of(index, reader)
+        for consumer in index.consumer_lists[op]
+        if consumer not in unused
+        for source, port in inputs_of(index, consumer)
     )
 
 

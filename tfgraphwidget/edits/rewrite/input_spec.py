@@ -14,7 +14,7 @@ from tfgraphwidget.edits.command import Command, brief_value
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, nothing_to_do
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, readers, tensor
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, tensor, tensor_consumers
 from tfgraphwidget.edits.rewrite.insert import Spec, set_placeholder_spec
 from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
@@ -108,11 +108,10 @@ class SetInput(Command):
         spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
         rewriter = ConsumerRewriter(index)
         set_placeholder_spec(index, rewriter.node(op), spec)
-        cast = self._cast(index, op, (old[1], spec[1]), rewriter)
-        changed = rewriter.changes()
-        if not changed:
+        if spec == old:
             return nothing_to_do(f"{index.names[op]!r} is {spec[1]} {shape_text(spec[0])} already.")
-        patch = Patch(Change(nodes=cast), changed=changed)
+        cast = self._cast(index, op, (old[1], spec[1]), rewriter)
+        patch = Patch(Change(nodes=cast), changed=rewriter.changes())
         if old[0] is None:
             return patch
         fixes = () if self.fix else (replace(self, fix=True),)
@@ -131,10 +130,10 @@ class SetInput(Command):
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter
     ) -> tuple[NodeDef, ...]:
-        """A Cast from the new dtype of the placeholder to the old one, for its readers; none where
-        that is the same.
+        """A Cast from the new dtype of the placeholder to the old one, for its consumers; none
+        where that is the same.
         """
-        name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
+        name, reading, (old, new) = index.names[op], tensor_consumers(index, (op, 0)), dtypes
         if old == new or not reading:
             return ()
         if self.adapter != "Cast":
@@ -150,8 +149,8 @@ class SetInput(Command):
         )
         node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
         node.attr["Truncate"].b = False
-        for reader in reading:
-            rewriter.redirect(reader, (op, 0), f"{node.name}:0")
+        for consumer in reading:
+            rewriter.redirect(consumer, (op, 0), f"{node.name}:0")
         return (node,)
 
 

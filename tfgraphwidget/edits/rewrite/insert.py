@@ -23,8 +23,8 @@ from tfgraphwidget.edits.rewrite.consumers import (
     Tensor,
     check_dtype,
     check_skeleton,
-    readers,
     tensor,
+    tensor_consumers,
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts
@@ -74,7 +74,7 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
         del node.attr["_output_shapes"]
 
 
-def check_other_readers(
+def check_other_consumers(
     index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]
 ) -> None:
     """Check that ops can keep reading a placeholder whose spec changes.
@@ -85,8 +85,8 @@ def check_other_readers(
     op, port = placeholder
     if spec == (index.shape(op, port), index.dtypes(op)[port]):
         return
-    for reader in sorted(remaining):
-        names = [index.names[reader], index.names[op]]
+    for consumer in sorted(remaining):
+        names = [index.names[consumer], index.names[op]]
         raise GraphEditError(
             f"Op {names[0]!r} would go on reading {names[1]!r}, which is to be {spec[1]} "
             + drawn_shape(spec[0])
@@ -189,8 +189,8 @@ class Insert(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function
-        gives.
+        """The patch. Raises NameTaken, or GraphEditError when consumers cannot read what the
+        function gives.
         """
         traced = self._trace(context)
         index = context.index
@@ -200,16 +200,18 @@ class Insert(Command):
                 f"The function gives {count_text(len(traced.outputs), 'tensor')} for {self.at!r}; "
                 "let it give one."
             )
-        reading = readers(index, at, self.only, self.never)
+        reading = tensor_consumers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
         rewriter = ConsumerRewriter(index)
         if self.spec is not None:
             set_placeholder_spec(index, rewriter.node(at[0]), self.spec)
-            check_other_readers(index, at, self.spec, set(readers(index, at)) - set(reading))
+            check_other_consumers(
+                index, at, self.spec, set(tensor_consumers(index, at)) - set(reading)
+            )
         graft = graft_function(traced, index, [tensor_name(index, at)], self.into, name=self.name)
         check_dtype(index, reading, at, graft.outputs[0], traced.dtype(0))
-        for reader in reading:
-            rewriter.redirect(reader, at, graft.outputs[0])
+        for consumer in reading:
+            rewriter.redirect(consumer, at, graft.outputs[0])
         is_result = not self.only and not is_placeholder(index.types[at[0]])
         patch = Patch(
             add=graft.change,
@@ -241,13 +243,13 @@ class Insert(Command):
         if gradient is None:
             return None
         rewriter = ConsumerRewriter(index)
-        for reader in readers(index, at):
-            if reader in path.value_readers or not is_gradient_name(index.names[reader]):
-                rewriter.redirect(reader, at, new)
+        for consumer in tensor_consumers(index, at):
+            if consumer in path.value_consumers or not is_gradient_name(index.names[consumer]):
+                rewriter.redirect(consumer, at, new)
         for arriving in path.arriving:
             (leaving,) = grafts.add(gradient, [at], arriving.tensor, patch.scopes[0])
-            for reader in arriving.readers:
-                rewriter.redirect(reader, arriving.tensor, leaving)
+            for consumer in arriving.consumers:
+                rewriter.redirect(consumer, arriving.tensor, leaving)
         return replace(
             patch,
             add=replace(patch.add, nodes=(*patch.add.nodes, *grafts.nodes)),

@@ -46,11 +46,11 @@ class OutputUses:
         if before == after:
             return
         name, moves = index.names[op], EdgeMoves(index)
-        for reader in sorted(set(index.consumer_lists[op])):
-            for k, (source, port) in enumerate(moves.current_inputs(reader)):
+        for consumer in sorted(set(index.consumer_lists[op])):
+            for k, (source, port) in enumerate(moves.current_inputs(consumer)):
                 was = before[port] if source == op and port < len(before) else ""
                 now = after[port] if port < len(after) else "gone"
-                is_mended = bool(now) and moves.expected_dtype((reader, k)) == now.removesuffix(
+                is_mended = bool(now) and moves.expected_dtype((consumer, k)) == now.removesuffix(
                     "_ref"
                 )
                 if (
@@ -60,10 +60,10 @@ class OutputUses:
                     and (now == "gone" or (was and now))
                 ):
                     raise GraphEditError(
-                        f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} "
+                        f"{_was(name, port, was)} would be {now}, and op {index.names[consumer]!r} "
                         "reads it; let "
                         "it read another tensor first" + either(" (editor.reroute).", "."),
-                        [name, index.names[reader]],
+                        [name, index.names[consumer]],
                     )
         for port, who, way_out in self._names_by_op.get(name, ()):
             if port >= len(after):
@@ -101,8 +101,8 @@ class OutputUses:
                 if member.kind != "op"
             )
         for variable in definitions(index, handles(index)).values():
-            ends = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
-            yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in ends if name)
+            parts = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
+            yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in parts if name)
         for outer in index.extras.contexts():
             yield from _context_names(outer)
 

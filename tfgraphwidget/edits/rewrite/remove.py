@@ -89,8 +89,8 @@ class Remove(Command):
         patch = self.patch(context.index, context.external_tensors)
         if patch.report.is_nothing:
             return patch
-        if context.ends is not None:
-            return _without_results(patch, *context.ends)
+        if context.boundary is not None:
+            return _without_results(patch, *context.boundary)
         # Functions of a SavedModel have names in its objects, too.
         is_alone = not context.function and not context.signatures
         return without_uncalled_functions(context.index, patch) if is_alone else patch
@@ -114,8 +114,8 @@ class Remove(Command):
             )
         self._check_unread(index, removed)
         if self.prune:
-            ends = {split_tensor(name)[0] for name in external}
-            removed |= no_longer_needed(index, removed, unprunable_ops(index, ends))
+            named = {split_tensor(name)[0] for name in external}
+            removed |= no_longer_needed(index, removed, unprunable_ops(index, named))
         _check_variables(index, removed)
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, removed, rewriter)
@@ -145,10 +145,10 @@ class Remove(Command):
 
     def _check_unread(self, index: GraphIndex, removed: set[int]) -> None:
         for op in sorted(removed):
-            for reader in index.consumer_lists[op]:
-                if reader in removed:
+            for consumer in index.consumer_lists[op]:
+                if consumer in removed:
                     continue
-                a, b = index.names[reader], index.names[op]
+                a, b = index.names[consumer], index.names[op]
                 raise GraphEditError(
                     f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor "
                     "first"
@@ -173,7 +173,9 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
         *(note for note in patch.report.notes if note not in obsolete_notes),
         f"The function no longer returns {names_text(missing)}.",
     )
-    return replace(patch, ends=(arguments, remaining), report=replace(patch.report, notes=notes))
+    return replace(
+        patch, boundary=(arguments, remaining), report=replace(patch.report, notes=notes)
+    )
 
 
 def no_longer_needed(
@@ -210,18 +212,18 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
         op = stack.pop()
         if op in removed or op in unused or protected[op]:
             continue
-        users = index.consumer_lists[op] + index.waiting_lists[op]
+        users = index.consumer_lists[op] + index.control_consumer_lists[op]
         if all(user in removed or user in unused for user in users):
             unused.add(op)
             stack += index.input_lists[op] + index.control_lists[op]
     return unused
 
 
-def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = True) -> Mask:
+def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = True) -> Mask:
     """Find the ops that are removed only when a call names them.
 
     Args:
-        ends: The names of ops that are names outside of the graph.
+        named: The names of ops that are names outside of the graph.
         colocations: Whether an op is one because another is colocated with it.
     """
     protected = persistent_state(index) | from_outside(index)
@@ -230,7 +232,7 @@ def unprunable_ops(index: GraphIndex, ends: set[str], *, colocations: bool = Tru
     }
     names = (
         entries
-        | ends
+        | named
         | {name for node in index.nodes if colocations for name in colocated_with(node)}
     )
     protected[[index.ids[name] for name in names if name in index.ids]] = True
@@ -272,7 +274,7 @@ def _reconnect_control_inputs(
 ) -> None:
     """Replace control inputs from removed ops by the control inputs of these."""
     for op in sorted(removed):
-        for waiting in set(index.waiting_lists[op]) - removed:
+        for waiting in set(index.control_consumer_lists[op]) - removed:
             before = _remaining_control_inputs(index, op, removed)
             node = rewriter.node(waiting)
             inputs = [text for text in node.input if text != f"^{index.names[op]}"]

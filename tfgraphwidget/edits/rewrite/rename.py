@@ -129,7 +129,7 @@ class Rename(Command):
         names = self._names(index)
         if all(old == new for old, new in names.items()):
             return nothing_to_do(f"{self.old!r} has that name already.")
-        self._check_free(index, names)
+        self._check_free(context, names)
         patch = rename_patch(index, names, _scopes(index, self.old, self.new, names))
         return replace(patch, report=Report(lost_state_notes(patch, context)))
 
@@ -137,21 +137,31 @@ class Rename(Command):
         """A few words for a button."""
         return f"Name it '{self.new}'"
 
-    def _check_free(self, index: GraphIndex, names: Mapping[str, str]) -> None:
-        """Raises NameTaken, with the same under a free name as the way out."""
+    def _check_free(self, context: PlanContext, names: Mapping[str, str]) -> None:
+        """Raises NameTaken, with the same under a free name as the fix."""
+        index = context.index
         stay = [name for name in index.names if name not in names]
         ops = {name.lower() for name in stay}
         scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
-        used = ops | scopes | index.reserved
-        conflict = next(((old, new) for old, new in names.items() if new.lower() in used), None)
+        present = ops | scopes
+        used = present | index.reserved
+        conflict = next(
+            (
+                (old, new)
+                for old, new in names.items()
+                if new.lower() in used
+                and (new.lower() in present or not _had_name(context, old, new, names))
+            ),
+            None,
+        )
         if conflict is None:
             return
         old, new = conflict
         why = (
             "is taken in this graph"
-            if new.lower() in ops | scopes
-            else "is the name of an op that TensorFlow holds still, though an edit has removed it "
-            "or was undone"
+            if new.lower() in present
+            else "is the name of another op, which an edit or its undo has removed and TensorFlow "
+            "still holds"
         )
         wanted = self.new.rstrip("/")
         if not wanted:
@@ -207,6 +217,24 @@ class Rename(Command):
                 [wrong],
             )
         return names_by_old
+
+
+def _had_name(context: PlanContext, old: str, new: str, names: Mapping[str, str]) -> bool:
+    """Whether an op had the new name before, and what TensorFlow holds under that is the same
+    op.
+    """
+    if context.new_names.get(new) != old:
+        return False
+    hidden, index = context.hidden_node(new), context.index
+    if hidden is None:
+        return True
+    node = _renamed_node(index.nodes[index.ids[old]], names, index)
+    if state_name(hidden) != state_name(node):
+        return False
+    for each in (hidden, node):
+        each.attr.pop(_KEY, None)
+        each.input[:] = [as_input(*split_input(text)) for text in each.input]
+    return hidden == node
 
 
 def _name_here(index: GraphIndex, name: str) -> str:
@@ -406,8 +434,11 @@ def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChan
     """The changes of the ops that stay and name a renamed op."""
     rewriter = ConsumerRewriter(index)
     beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]
-    near = (index.consumer_lists[index.ids[n]] + index.waiting_lists[index.ids[n]] for n in names)
-    for op in {*beside, *(reader for row in near for reader in row)}:
+    near = (
+        index.consumer_lists[index.ids[n]] + index.control_consumer_lists[index.ids[n]]
+        for n in names
+    )
+    for op in {*beside, *(consumer for row in near for consumer in row)}:
         if index.names[op] not in names:
             _rename_references(rewriter.node(op), names)
     return rewriter.changes()

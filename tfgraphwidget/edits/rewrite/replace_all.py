@@ -49,9 +49,9 @@ from tfgraphwidget.edits.rewrite.consumers import (
     check_dtype,
     check_one_frame,
     check_skeleton,
-    readers,
     resolve_ops,
     tensor,
+    tensor_consumers,
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
@@ -303,7 +303,7 @@ def matches_of(
         functions: Whether the functions that ops call are searched too, each at its first call.
 
     Returns:
-        The matches; those in functions behind those of the graph itself.
+        The matches; those in functions after those of the graph itself.
     """
     index = context.index
     mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
@@ -375,7 +375,7 @@ class _Planner:
         """All rounds as one patch."""
         original = self.context.index
         rounds, index = [first], apply_patch(original, first)
-        self._rename_ends(first)
+        self._rename_external(first)
         digests = {structure_digest(original), structure_digest(index)}
         note = f"Stopped after {count_text(_MOST_ROUNDS, 'round')}, and there are matches left."
         while len(rounds) < _MOST_ROUNDS:
@@ -393,11 +393,11 @@ class _Planner:
                 break
             digests.add(digest)
             rounds.append(patch)
-            self._rename_ends(patch)
+            self._rename_external(patch)
             index = after
         return _join(original, index, rounds, (note,))
 
-    def _rename_ends(self, patch: Patch) -> None:
+    def _rename_external(self, patch: Patch) -> None:
         """Let what signatures and callers name be what it is after a round."""
         renamed = dict(patch.output_renames)
         self.external = tuple(renamed.get(name, name) for name in self.external)
@@ -661,7 +661,8 @@ class _Round:
                 )
         check_one_frame(index, match.numbers, match.results)
         reading = [
-            [op for op in readers(index, of) if op not in match.numbers] for of in match.results
+            [op for op in tensor_consumers(index, of) if op not in match.numbers]
+            for of in match.results
         ]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
@@ -710,10 +711,10 @@ class _Round:
             if self._is_made_for(pairs, op)
         )
         place = next(places, None)
-        reader = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
-        if place is not None or reader is None:
+        consumer = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
+        if place is not None or consumer is None:
             return place
-        needed = traversal.backward(index, [reader])
+        needed = traversal.backward(index, [consumer])
         resized = reversed(self._resized.items())
         return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
 
@@ -786,13 +787,13 @@ class _Round:
             return None
         index = self.index
         replaced_ops = sorted(self.removed)
-        carried, left_behind = self._carry_gradients()
+        carried, left_over = self._carry_gradients()
         for of in self.new:
             new = self._final(of)
-            for reader in readers(index, of):
-                if reader not in self.removed:
-                    self.rewriter.redirect(reader, of, new)
-                    self._wait(reader, self._waits_of(of))
+            for consumer in tensor_consumers(index, of):
+                if consumer not in self.removed:
+                    self.rewriter.redirect(consumer, of, new)
+                    self._wait(consumer, self._waits_of(of))
             self._move_control_outputs(of[0], split_tensor(new)[0], self._waits_of(of))
         for node in self.nodes:
             self._follow(node)
@@ -817,7 +818,7 @@ class _Round:
                 names,
                 "what was replaced",
                 carried=carried,
-                left_behind=left_behind,
+                left_over=left_over,
             ),
             *possible_gradient_notes(
                 index, traversal.mask_of(index, replaced_ops), "what was replaced", names
@@ -855,9 +856,9 @@ class _Round:
         for gradients_of_match in replaced:
             for of, _ in gradients_of_match.leaving:
                 self.rewriter.stand_in(of[0], split_tensor(self._final(of))[0])
-        return list(carried), self._left_behind(carried)
+        return list(carried), self._left_over(carried)
 
-    def _left_behind(self, carried: Mapping[tuple[int, int], _MatchReplacement]) -> list[int]:
+    def _left_over(self, carried: Mapping[tuple[int, int], _MatchReplacement]) -> list[int]:
         """The replaced ops whose gradients stay as they were, although replaced ops whose gradients
         go along read them.
         """
@@ -944,8 +945,8 @@ class _Round:
             of = self.index.ids.get(op, -1), port or 0
         return list(waits)
 
-    def _wait(self, reader: int, waits: Sequence[str]) -> None:
-        node = self.rewriter.node(reader)
+    def _wait(self, consumer: int, waits: Sequence[str]) -> None:
+        node = self.rewriter.node(consumer)
         node.input.extend(text for text in waits if text not in node.input)
 
     def _final(self, of: tuple[int, int]) -> str:
@@ -976,7 +977,7 @@ class _Round:
     def _move_control_outputs(self, old: int, new: str, waits: Sequence[str]) -> None:
         """Let what waits for an op wait for another, and for what that cannot wait for."""
         name = f"^{self.index.names[old]}"
-        for waiting in self.index.waiting_lists[old]:
+        for waiting in self.index.control_consumer_lists[old]:
             if waiting not in self.removed:
                 node = self.rewriter.node(waiting)
                 node.input[:] = dict.fromkeys(

@@ -31,9 +31,9 @@ from tfgraphwidget.edits.rewrite.consumers import (
     Tensor,
     check_dtype,
     check_one_frame,
-    readers,
     resolve_ops,
     tensor,
+    tensor_consumers,
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
@@ -145,7 +145,7 @@ class Replace(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
+        """The patch. Raises GraphEditError where outputs do not match in number, dtype or place."""
         is_part = isinstance(self.by, Selection | tuple)
         if is_part and self.attributes:
             raise GraphEditError(
@@ -200,7 +200,8 @@ class Replace(Command):
             return tuple(
                 name
                 for name in part.outputs
-                if name in results or not set(readers(index, tensor(index, name))).issubset(ops)
+                if name in results
+                or not set(tensor_consumers(index, tensor(index, name))).issubset(ops)
             )
 
         read = outputs_read_beside(part.ids)
@@ -323,8 +324,8 @@ class Replace(Command):
         """The function called on what a part reads, and the names of that."""
         index, names = context.index, self._fed_by(context.index, part)
         for sources in (self._slots(index, part) if isinstance(self.by, str) else names, names):
-            ends = [tensor(index, name) for name in sources]
-            specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
+            tensors = [tensor(index, name) for name in sources]
+            specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in tensors]
             try:
                 return context.trace(self.by, specs, self.attributes), sources
             except GraphEditError:
@@ -343,11 +344,11 @@ class Replace(Command):
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
-            reading = [op for op in readers(index, of) if op not in part.ids]
+            reading = [op for op in tensor_consumers(index, of) if op not in part.ids]
             check_dtype(index, reading, of, new, traced.dtype(k))
             _check_no_path_back(index, part, reading)
-            for reader in reading:
-                rewriter.redirect(reader, of, new)
+            for consumer in reading:
+                rewriter.redirect(consumer, of, new)
         patch = Patch(
             add=graft.change,
             scopes=(name or into,),
@@ -376,10 +377,10 @@ class Replace(Command):
             a, b = tensor(index, old), tensor(index, new)
             if a[0] in part.ids:
                 renames.append((old, new))
-                slots = [slot for slot in moves.readers(a) if slot[0] not in part.ids | other.ids]
+                slots = [slot for slot in moves.consumers(a) if slot[0] not in part.ids | other.ids]
                 moves.inputs |= dict.fromkeys(slots, b)
             else:
-                moves.inputs |= {slot: a for slot in moves.readers(b) if slot[0] in other.ids}
+                moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in other.ids}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(renames))
@@ -427,9 +428,9 @@ def _consumers_reading(
     """
     rewriter = ConsumerRewriter(index)
     for old, name in new.items():
-        for reader in readers(index, old):
-            if reader not in inside:
-                rewriter.redirect(reader, old, name)
+        for consumer in tensor_consumers(index, old):
+            if consumer not in inside:
+                rewriter.redirect(consumer, old, name)
     for gradients in replaced:
         for of, _ in gradients.leaving:
             rewriter.stand_in(of[0], split_tensor(new[of])[0])
@@ -500,12 +501,12 @@ def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -
     halves.
     """
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
-    behind = traversal.forward(
+    downstream = traversal.forward(
         index, [op for op in reading if not round_[op]], within=~(part.mask | round_)
     )
     for name in part.inputs:
         op, _ = tensor(index, name)
-        if behind[op]:
+        if downstream[op]:
             raise GraphEditError(
                 f"{name!r} goes into the selection and depends on what comes out of it; select "
                 "what lies between too.",

@@ -53,8 +53,8 @@ first of an element.
 """
 _MOST_PASSED = 20
 _Place = tuple[str, int | None, str, int]
-"""A size in a constant, and who takes it: the constant, the place in it, the reader, and the
-reader's input.
+"""A size in a constant, and who takes it: the constant, the place in it, the consumer, and the
+consumer's input.
 """
 
 
@@ -111,7 +111,7 @@ class Resizing:
 
         Each round proposes sizes for the constants as they were before the edit, from what the
         proposals of the round before make of the shapes, until a round proposes the same. So no
-        size is scaled twice, and what was proposed from the shape behind a constant that was still
+        size is scaled twice, and what was proposed from the shape after a constant that was still
         wrong is proposed again.
         """
         self.index = self._with_shapes_of_calls(patch)
@@ -214,10 +214,12 @@ class Resizing:
         TensorFlow tells no static shape of an op whose type is a function.
         """
         index = self.index
-        behind = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
+        downstream = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
         calls = [
             index.nodes[op]
-            for op in np.flatnonzero(behind & of_type(index, index.functions.__contains__)).tolist()
+            for op in np.flatnonzero(
+                downstream & of_type(index, index.functions.__contains__)
+            ).tolist()
             if None in (index.shape(op, port) for port in range(len(index.dtypes(op))))
         ]
         if not calls:
@@ -283,7 +285,9 @@ class Resizing:
         """
         index, is_new = self.index, False
         changed = {source for source, _ in changes.shapes if source < len(index)}
-        for op in sorted({reader for source in changed for reader in index.consumer_lists[source]}):
+        for op in sorted(
+            {consumer for source in changed for consumer in index.consumer_lists[source]}
+        ):
             node = index.nodes[op]
             references = [
                 each
@@ -479,12 +483,12 @@ def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
 
 def _place(one: StaleConstant) -> _Place:
     """The size that is out of date, whatever should be there."""
-    return one.op, one.at, one.reader, one.slot
+    return one.op, one.at, one.consumer, one.slot
 
 
 def _is_of_a_maker(index: GraphIndex, one: StaleConstant) -> bool:
-    """Whether the reader of a constant makes a tensor from nothing but its shape."""
-    return index.types[index.ids[one.reader]] in CONSTANTS.union(SHAPE_MAKERS)
+    """Whether the consumer of a constant makes a tensor from nothing but its shape."""
+    return index.types[index.ids[one.consumer]] in CONSTANTS.union(SHAPE_MAKERS)
 
 
 def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
@@ -505,11 +509,11 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
         place = f"{_PLACE}{one.function!r}: " if one.function else ""
         yield (
             f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for "
-            f"{one.reader!r}; " + way + "."
+            f"{one.consumer!r}; " + way + "."
         )
     for one in fixed:
         yield (
-            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, and is "
+            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.consumer!r}, and is "
             f"{_value_text(one.proposed)} now."
         )
 

@@ -41,13 +41,13 @@ class SizeRewriter:
             if one.proposed is not None and one.at is None:
                 self._resize_uniform(one)
             elif one.proposed is not None and self._place(one) is not None:
-                groups.setdefault((one.op, self._nearest_reader(one)), []).append(one)
-        for (_, reader), group in groups.items():
+                groups.setdefault((one.op, self._nearest_consumer(one)), []).append(one)
+        for (_, consumer), group in groups.items():
             if all(isinstance(self._new_size(one), int) for one in group):
                 for one in group:
-                    self._rewrite(one, reader)
+                    self._rewrite(one, consumer)
             else:
-                self._compute(group, reader)
+                self._compute(group, consumer)
         return self._merge_patch()
 
     def _new_size(self, one: StaleConstant) -> int | str:
@@ -69,14 +69,14 @@ class SizeRewriter:
             node.CopyFrom(self.after.nodes[self.after.ids[name]])
         return self.nodes[name]
 
-    def _rewrite(self, one: StaleConstant, reader: str) -> None:
+    def _rewrite(self, one: StaleConstant, consumer: str) -> None:
         """In the constant itself if it has no other consumer and may change, else in one beside
         it.
         """
         op = self.after.ids[one.op]
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
-            name = self._beside(one, reader)
+            name = self._beside(one, consumer)
         node = (
             self._node(name)
             if name in self.after.ids
@@ -91,38 +91,38 @@ class SizeRewriter:
         if isinstance(one.proposed, tuple) and isinstance(size := one.proposed[one.slot], int):
             constant_sizes.set_uniform_size(self._node(one.op), one.slot, size)
 
-    def _beside(self, one: StaleConstant, reader_name: str) -> str:
-        """A copy of the constant for one reader alone; the same one for each size of it."""
-        key = one.op, reader_name
+    def _beside(self, one: StaleConstant, consumer_name: str) -> str:
+        """A copy of the constant for one consumer alone; the same one for each size of it."""
+        key = one.op, consumer_name
         if key not in self._copies:
             node = type(self.after.nodes[0])()
             node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
-            node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
+            node.name = self._free(f"{one.consumer}/{one.op.rpartition('/')[2]}")
             self.new_nodes.append(node)
-            self._redirect(one.op, reader_name, str(node.name))
+            self._redirect(one.op, consumer_name, str(node.name))
             self._copies[key] = str(node.name)
         return self._copies[key]
 
-    def _redirect(self, constant: str, reader: str, name: str) -> None:
-        """Let a reader read an op in place of a constant."""
-        node = self._node(reader)
+    def _redirect(self, constant: str, consumer: str, name: str) -> None:
+        """Let a consumer read an op in place of a constant."""
+        node = self._node(consumer)
         node.input[:] = [
             name if split_input(text) == (constant, 0) else text for text in node.input
         ]
 
-    def _nearest_reader(self, one: StaleConstant) -> str:
-        """The op by which the constant goes to its reader: that itself, or one that joins several
+    def _nearest_consumer(self, one: StaleConstant) -> str:
+        """The op by which the constant goes to its consumer: that itself, or one that joins several
         sizes.
         """
         after, const = self.after, self.after.ids[one.op]
-        stack, visited = [after.ids[one.reader]], set[int]()
+        stack, visited = [after.ids[one.consumer]], set[int]()
         while stack:
             op = stack.pop()
             if const in after.input_lists[op]:
                 return after.names[op]
             stack += [source for source in after.input_lists[op] if source not in visited]
             visited.update(after.input_lists[op])
-        return one.reader
+        return one.consumer
 
     def _free(self, base: str) -> str:
         name = free_name(base, self.used_names)
@@ -148,12 +148,12 @@ class SizeRewriter:
         )
         return str(self.new_nodes[-1].name)
 
-    def _compute(self, group: list[StaleConstant], reader: str) -> None:
-        """Let the reader take sizes that are computed when the graph runs in place of the numbers
+    def _compute(self, group: list[StaleConstant], consumer: str) -> None:
+        """Let the consumer take sizes that are computed when the graph runs in place of the numbers
         of a constant.
         """
         int32, first = self.index.typing.number("int32"), group[0]
-        scope = f"{first.reader}/sizes"
+        scope = f"{first.consumer}/sizes"
         values = list(first.value) if isinstance(first.value, tuple) else [first.value]
         sizes: dict[int, str] = {}
         for one in group:
@@ -172,11 +172,11 @@ class SizeRewriter:
         tensor = self.after.nodes[self.after.ids[first.op]].attr["value"].tensor
         if tensor.dtype != int32:
             size = self._cast(f"{scope}/Cast", size, tensor.dtype)
-        self._redirect(first.op, reader, size)
+        self._redirect(first.op, consumer, size)
 
     def _size(self, one: StaleConstant, scope: str) -> str:
         """The op that computes a size from the shape of a tensor: of the input, or of what the
-        reader reads.
+        consumer reads.
         """
         int32 = self.index.typing.number("int32")
         source = one.source or self.index.names[self.op]
@@ -189,11 +189,11 @@ class SizeRewriter:
         masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"), 0)
         size = ""
         for position in one.positions:
-            ends = [
+            bounds = [
                 self._constant(f"{scope}/{part}", [k])
                 for part, k in (("begin", position), ("end", position + 1))
             ]
-            sliced = [shape, *ends, step]
+            sliced = [shape, *bounds, step]
             factor = self._add(
                 f"{scope}/size",
                 "StridedSlice",

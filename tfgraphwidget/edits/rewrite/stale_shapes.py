@@ -66,17 +66,17 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
     `index` is the graph as it is after the edit, with the static shapes of before.
     """
     sources = {op for op, _ in changes.shapes}
-    readers = {reader for op in sources for reader in index.consumer_lists[op]}
+    consumers = {consumer for op in sources for consumer in index.consumer_lists[op]}
     constants: list[StaleConstant] = []
     others = {op for op, kind in enumerate(index.types) if kind in _ANYWHERE}
-    for op in sorted(readers | others):
-        rule = _RULES.get(index.types[op]) if op in readers else None
+    for op in sorted(consumers | others):
+        rule = _RULES.get(index.types[op]) if op in consumers else None
         for one in filter(None, (rule, _ANYWHERE.get(index.types[op]))):
             constants += one(SizeConsumer(index, changes, op))
     constants += _reshapes_of_unknown(index, changes, sources)
-    reported = {(one.op, one.reader) for one in constants}
+    reported = {(one.op, one.consumer) for one in constants}
     constants += [
-        one for one in derived_constants(index, changes) if (one.op, one.reader) not in reported
+        one for one in derived_constants(index, changes) if (one.op, one.consumer) not in reported
     ]
     return list(dict.fromkeys(constants))
 
@@ -94,8 +94,8 @@ def _reshapes_of_unknown(
         and index.input_lists[op]
         and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
     ]
-    behind = traversal.forward(index, sources) if blind else ()
-    for op in (op for op in blind if behind[op]):
+    undone_by = traversal.forward(index, sources) if blind else ()
+    for op in (op for op in blind if undone_by[op]):
         consumer = SizeConsumer(index, changes, op)
         target = consumer.sizes(1)
         old_sizes = {was for _, was, _ in changes.sizes}
@@ -224,7 +224,7 @@ def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[t
     """(size before, size now) of the dimensions that a Reshape further up has merged into one, of
     `size`; () if none.
 
-    Rows and columns become the tokens of a transformer so, and are taken apart again behind it.
+    Rows and columns become the tokens of a transformer so, and are taken apart again after it.
     """
     index, moves = consumer.index, EdgeMoves(consumer.index)
     stack, visited = [op for op, _ in consumer.read[:1]], {consumer.op}
@@ -565,11 +565,11 @@ def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The padding of a dilated convolution, which fills the last block, and the crop behind it that
+    """The padding of a dilated convolution, which fills the last block, and the crop after it that
     takes it off.
     """
-    block, paddings, behind = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
-    crops = _pairs(behind) if behind is not None else []
+    block, paddings, undone_by = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
+    crops = _pairs(undone_by) if undone_by is not None else []
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         size = block[k - 1].value if 1 <= k <= len(block) else None
         left, right = 2 * k - 2, 2 * k - 1
@@ -578,17 +578,17 @@ def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         added = sum(_values(paddings[left : right + 1]))
         if (was + added) % size:
             continue
-        if behind is None or right >= len(crops):
+        if undone_by is None or right >= len(crops):
             if now is None or (now + added) % size:
                 yield consumer.stale(2, paddings, right, None)
             continue
         fill, padding = _values(crops)[right], _values(paddings)[right]
         if now is None:
             yield consumer.stale(2, paddings, right, None)
-            yield behind.stale(2, crops, right, None)
+            yield undone_by.stale(2, crops, right, None)
         elif (new := -(now + added - fill) % size) != fill:
             yield consumer.stale(2, paddings, right, padding - fill + new)
-            yield behind.stale(2, crops, right, new)
+            yield undone_by.stale(2, crops, right, new)
 
 
 def _pairs(consumer: SizeConsumer) -> list[SizeEntry]:
@@ -606,17 +606,17 @@ def _values(entries: Iterable[SizeEntry]) -> list[int]:
 
 
 def _batch_to_space(consumer: SizeConsumer) -> SizeConsumer | None:
-    """The op that undoes a SpaceToBatchND: the nearest behind it with the same blocks."""
+    """The op that undoes a SpaceToBatchND: the nearest after it with the same blocks."""
     index, stack, visited = consumer.index, [consumer.op], {consumer.op}
     while stack and len(visited) < _STEPS:
-        for reader in index.consumer_lists[stack.pop(0)]:
-            if index.types[reader] == "BatchToSpaceND":
-                behind = SizeConsumer(index, consumer.changes, reader)
-                is_pair = _values(behind.sizes(1)) == _values(consumer.sizes(1))
-                return behind if is_pair else None
-            if reader not in visited:
-                visited.add(reader)
-                stack.append(reader)
+        for next_op in index.consumer_lists[stack.pop(0)]:
+            if index.types[next_op] == "BatchToSpaceND":
+                undone_by = SizeConsumer(index, consumer.changes, next_op)
+                is_pair = _values(undone_by.sizes(1)) == _values(consumer.sizes(1))
+                return undone_by if is_pair else None
+            if next_op not in visited:
+                visited.add(next_op)
+                stack.append(next_op)
     return None
 
 
@@ -631,7 +631,7 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if (
         not shape
         or None in shape
-        or any(index.types[reader] in EQUAL_SIZES for reader in index.consumer_lists[op])
+        or any(index.types[next_op] in EQUAL_SIZES for next_op in index.consumer_lists[op])
     ):
         return
     sizes, name = [size or 0 for size in shape], index.names[op]
@@ -698,11 +698,13 @@ def _meeting_dimensions(
     while stack and len(visited) < _STEPS:
         op, at = stack.pop()
         shape = index.shape(op, 0) or ()
-        for reader in index.consumer_lists[op]:
-            if reader in visited:
+        for next_op in index.consumer_lists[op]:
+            if next_op in visited:
                 continue
-            visited.add(reader)
-            for other in moves.current_inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
+            visited.add(next_op)
+            for other in (
+                moves.current_inputs(next_op) if index.types[next_op] in EQUAL_SIZES else ()
+            ):
                 shift = len(shape) - len(index.shape(*other) or ())
                 dimensions = (
                     m
@@ -710,19 +712,19 @@ def _meeting_dimensions(
                     if m[0] + shift == at and m[1] == size
                 )
                 yield from ((was, now) for _, was, now in dimensions)
-            read = moves.current_inputs(reader) if index.types[reader] in GATHERS else []
+            read = moves.current_inputs(next_op) if index.types[next_op] in GATHERS else []
             if len(read) > 1 and read[1][0] == op and at == 0:
                 rows = (
                     m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size
                 )
                 yield from ((was, now) for _, was, now in rows)
-            out = index.shape(reader, 0)
-            if out is None or (reader, 0) in consumer.changes.shapes:
+            out = index.shape(next_op, 0)
+            if out is None or (next_op, 0) in consumer.changes.shapes:
                 continue
             if out == shape:
-                stack.append((reader, at))
-            elif index.types[reader] in AXIS_CHANGES and out.count(size) == 1:
-                stack.append((reader, out.index(size)))
+                stack.append((next_op, at))
+            elif index.types[next_op] in AXIS_CHANGES and out.count(size) == 1:
+                stack.append((next_op, out.index(size)))
 
 
 _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {

@@ -58,7 +58,9 @@ def find_unused_ops(
     results = [
         op
         for op in range(len(index))
-        if not index.consumer_lists[op] and not index.waiting_lists[op] and op not in abandoned
+        if not index.consumer_lists[op]
+        and not index.control_consumer_lists[op]
+        and op not in abandoned
     ]
     gradients = gradients_of(~is_needed, results)
     while True:

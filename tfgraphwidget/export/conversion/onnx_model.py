@@ -73,13 +73,13 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
 
 def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
     converter = import_module("tf2onnx.convert")
-    ends = dict(signature.inputs), _separate_outputs(graph, signature)
-    names = {tensor: key for side in ends for key, tensor in side.items()}
+    boundary = dict(signature.inputs), _separate_outputs(graph, signature)
+    names = {tensor: key for side in boundary for key, tensor in side.items()}
     _let_functions_be_inlined(graph)
     model, _ = converter.from_graph_def(
         graph,
-        input_names=list(ends[0].values()),
-        output_names=list(ends[1].values()),
+        input_names=list(boundary[0].values()),
+        output_names=list(boundary[1].values()),
         opset=opset,
         tensors_to_rename=names,
         custom_op_handlers={op_type: (_write_formula, []) for op_type in _FORMULAS},

@@ -93,11 +93,11 @@ def _converter_of_loops(graph: GraphDef, signatures: Sequence[Signature]) -> Any
         )
     with tf.Graph().as_default() as imported, v1.Session(graph=imported) as session:
         tf.import_graph_def(graph, name="")
-        ends = [
+        boundary = [
             [imported.get_tensor_by_name(tensor) for _, tensor in side]
             for side in (signatures[0].inputs, signatures[0].outputs)
         ]
-        return v1.lite.TFLiteConverter.from_session(session, *ends)
+        return v1.lite.TFLiteConverter.from_session(session, *boundary)
 
 
 def _function(graph: GraphDef, signature: Signature) -> Any:

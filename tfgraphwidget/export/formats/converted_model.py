@@ -71,7 +71,7 @@ def _checked_model(
     if frozen.remaining_state:
         name, kind = frozen.remaining_state[0]
         raise GraphEditError(
-            f"{conversion.label} has no place for {kind} {name!r}; choose a boundary behind or "
+            f"{conversion.label} has no place for {kind} {name!r}; choose a boundary after or "
             "before it: save(path, inputs, outputs).",
             [name for name, _ in frozen.remaining_state],
             code="conversion-refused",

@@ -86,10 +86,10 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
         )
     if request.settings.verify and not frozen.why_not_run and not is_alone:
         reference = GraphReference(frozen.request, frozen.state)
-        ends = {
+        boundaries = {
             each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures
         }
-        load = partial(opened_by, reference, _load, path, ends, frozen.state.starters)
+        load = partial(opened_by, reference, _load, path, boundaries, frozen.state.starters)
         check(reference, "The frozen graph", [("tf.import_graph_def", load)])
 
 
@@ -284,10 +284,12 @@ def _report_omissions(
 
 @contextmanager
 def _load(
-    path: Path, ends: Mapping[str, tuple[dict[str, str], dict[str, str]]], starters: Sequence[str]
+    path: Path,
+    boundaries: Mapping[str, tuple[dict[str, str], dict[str, str]]],
+    starters: Sequence[str],
 ) -> Iterator[Run]:
-    """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by
-    their keys.
+    """Import a frozen graph; `boundaries` are the tensors of the inputs and outputs of each
+    signature, by their keys.
     """
     graph_def = read_graph_def(path)
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
@@ -298,7 +300,7 @@ def _load(
         def run(
             signature: Signature, feeds: Mapping[str, TensorCompatible]
         ) -> dict[str, np.ndarray]:
-            inputs, outputs = ends[signature.name]
+            inputs, outputs = boundaries[signature.name]
             feeds_by_tensor = {
                 inputs[key]: value
                 for key, value in feeds.items()

@@ -358,7 +358,7 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
         return
     in_file = request.graph.file_meta_graph()
     has_assets = in_file is not None and len(in_file.asset_file_def) > 0
-    # Tables are filled from asset files, which stay behind.
+    # Tables are filled from asset files, which stay.
     if has_assets or not _INITIALIZATION.isdisjoint(request.index.collections):
         raise NotRunnable(request.read_only)
     tell_files_that_stay(request, path.name, request.index.nodes)

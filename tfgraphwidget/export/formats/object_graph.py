@@ -366,7 +366,7 @@ class ObjectGraphEdit:
         return template
 
     def _is_same(self, was: Signature, now: Signature, *, functions: bool = True) -> bool:
-        """Whether a signature has the same ends and the same ops; without `functions` calls may
+        """Whether a signature has the same inputs, outputs and ops; without `functions` calls may
         call others.
         """
         if was != now:
@@ -880,13 +880,13 @@ def _output_shapes(index: GraphIndex, signature: Signature) -> list[object]:
 
 
 def _check_keys(
-    structure: StructuredValue, ends: Iterable[tuple[str, str]], signature: str
+    structure: StructuredValue, named: Iterable[tuple[str, str]], signature: str
 ) -> None:
     """Raise for a signature that takes or gives sparse or ragged values, which are several tensors
     under one key.
     """
     fields = structure.dict_value.fields
-    if fields.keys() != {key for key, _ in ends} or any(
+    if fields.keys() != {key for key, _ in named} or any(
         not f.HasField("tensor_spec_value") for f in fields.values()
     ):
         raise GraphEditError(f"signature {signature!r} has values that are several tensors")
@@ -975,8 +975,8 @@ def renamed_inputs(was: Signature, now: Signature) -> dict[str, str]:
 
     Edits keep the order of inputs, give them other keys, and take some away.
 
-    >>> ends = lambda *keys: tuple((key, f"{key}:0") for key in keys)
-    >>> renamed_inputs(Signature("s", ends("a", "b", "c"), ()), Signature("s", ends("a", "d"), ()))
+    >>> of = lambda *keys: tuple((key, f"{key}:0") for key in keys)
+    >>> renamed_inputs(Signature("s", of("a", "b", "c"), ()), Signature("s", of("a", "d"), ()))
     {'a': 'a', 'c': 'd'}
     """
     keys_before, remaining_keys = {}, [key for key, _ in now.inputs]

@@ -22,8 +22,8 @@ _SAVER = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 def new_state_names(
     meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, names: Mapping[str, str]
 ) -> dict[str, str]:
-    """The new names of ops that hold variables and tables, and of a Saver's ends, that edits have
-    renamed, by the old.
+    """The new names of ops that hold variables and tables, and of a Saver's inputs and outputs,
+    that edits have renamed, by the old.
 
     Args:
         names: The old names of ops that edits have renamed, by the new ones.

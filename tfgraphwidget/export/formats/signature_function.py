@@ -70,11 +70,11 @@ def signature_function(
         if split_tensor(tensor)[0] in index.ids and tensor not in input_tensors
     ]
     outputs = [tensor for _, tensor in sorted(signature.outputs)]
-    ends = [*input_tensors, *captures, *fully_fed_ops(index, [*input_tensors, *captures])]
+    fed = [*input_tensors, *captures, *fully_fed_ops(index, [*input_tensors, *captures])]
     inner = [tensor for tensor in outputs if tensor not in input_tensors]
     ops = [
         i
-        for i in np.flatnonzero(needed_ops(index, ends, inner)).tolist()
+        for i in np.flatnonzero(needed_ops(index, fed, inner)).tolist()
         if not _is_given(index, i, input_tensors, captures)
     ]
     _check(index, signature, ops)
@@ -88,13 +88,13 @@ def signature_function(
     captured = _Captures(
         index, definition, dict(zip(pairs(index, captures), captures, strict=True)), used_names
     )
-    ends_of = _Tensors(index, arguments, captured)
+    tensors_of = _Tensors(index, arguments, captured)
     inside = {index.names[i] for i in ops}
     for i in ops:
         node = definition.node_def.add()
         node.CopyFrom(index.nodes[i])
         node.input[:] = [
-            *ends_of.inputs(i),
+            *tensors_of.inputs(i),
             *(f"^{index.names[j]}" for j in index.control_lists[i] if j in set(ops)),
         ]
         node.attr.pop(_INFERRED, None)
@@ -104,7 +104,7 @@ def signature_function(
         argument = definition.signature.output_arg.add()
         argument.name = free_name("identity", {out.name for out in definition.signature.output_arg})
         argument.type = index.typing.number(index.dtypes(tensor[0])[tensor[1]])
-        definition.ret[argument.name] = ends_of.tensor(*tensor)
+        definition.ret[argument.name] = tensors_of.tensor(*tensor)
     for key, value in template.attr.items():
         if key != _INPUT_SHAPES:
             definition.attr[key].CopyFrom(value)

@@ -84,8 +84,10 @@ class PageGraph:
         returns = {
             key: name for key, name in body.returns.items() if split_tensor(name)[0] in index.ids
         }
-        ends = {index.ids[split_tensor(name)[0]] for name in (*arguments, *returns.values())}
-        return tuple(body_signature(index, arguments, returns)), sorted(ends)
+        boundary_ops = {
+            index.ids[split_tensor(name)[0]] for name in (*arguments, *returns.values())
+        }
+        return tuple(body_signature(index, arguments, returns)), sorted(boundary_ops)
 
 
 def find_page_graphs(page_input: PageInput) -> tuple[list[PageGraph], list[int]]:

@@ -166,13 +166,13 @@ def lay_out_view(
 #   `child_family`, `child_aside`, `child_calls`, `child_loop`, `child_pinned`, `child_part`,
 #   `child_isolated` (u1)
 #   `child_count`, `child_variables`, `child_omitted`, `child_label` (u4)
-#   `child_aux` (u1)                 a badge at its readers where these show
+#   `child_aux` (u1)                 a badge at its consumers where these show
 #   `child_badge` (u4, one more)
 # Per badge:
 #   `badge_op` (i4)
 #   `badge_text`, `badge_count`, `badge_variables` (u4)
 #   `badge_family` (u1)
-#   `badge_box` (f4, 4)              on the screen, from its reader's corner
+#   `badge_box` (f4, 4)              on the screen, from its consumer's corner
 # Per line:
 #   `line_source`, `line_target` (i4)  child of the inside, -1 for the border
 #   `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4)
@@ -364,7 +364,7 @@ class _Rows:
     def _lines(self) -> Arrays:
         visible, rows, layouts = self.layouts.visible, self.line, self.layouts.containers
         first = visible.child_start[visible.container[rows]]
-        ends = {
+        boxes = {
             f"line_{name}": _child_numbers(end[rows], visible.container[rows], first)
             for name, end in (("source", visible.source), ("target", visible.target))
         }
@@ -372,7 +372,7 @@ class _Rows:
         count = np.diff(visible.edge_tensor_start)
         of_line = np.isin(np.repeat(np.arange(len(count)), count), rows)
         return {
-            **ends,
+            **boxes,
             "line_tensors": count[rows].astype(np.uint32),
             "line_tensor": count[rows],
             "tensor": visible.edge_tensor[of_line].astype(np.uint32),

@@ -163,7 +163,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     )
     arrays |= _nodes(outline, sums, layouts, texts) | _ops(index, outline, texts, values, notices)
     fields, buffer = _buffer(arrays)
-    signature, ends = page_graph.signature
+    signature, boundary = page_graph.signature
     head = {
         **{name: getattr(page_input, name) for name in ("selected", "inputs", "outputs")},
         "fields": fields,
@@ -176,7 +176,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         "legends": [asdict(legend) for _, legend in encodings.values()],
         "called_functions": page_graph.references,
         "signature": signature,
-        "ends": ends,
+        "ends": boundary,
         "effects": list(_effects(page_input)),
     }
     return _encode_json(head), buffer

@@ -71,9 +71,9 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
-        ends = [*inputs, *fully_fed_ops(index, inputs)]
+        starts = [*inputs, *fully_fed_ops(index, inputs)]
         need = needed_ops(
-            index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs]
+            index, starts, [tensor for _, tensor in signature.outputs if tensor not in inputs]
         )
         fed = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
@@ -132,9 +132,9 @@ class _InputPlaceholders:
 
     def _is_computed(self, tensor: Tensor) -> bool:
         """Whether a signature that does not have the tensor as an input needs it."""
-        readers = traversal.readers_of(self.index, [tensor])
+        consumers = traversal.consumers_of(self.index, [tensor])
         return any(
-            need[tensor[0]] and need[readers].any()
+            need[tensor[0]] and need[consumers].any()
             for need, signature_inputs in zip(self._needs, self._inputs, strict=True)
             if tensor not in signature_inputs
         )

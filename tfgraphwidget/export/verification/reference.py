@@ -66,8 +66,8 @@ class GraphReference:
     @cached_property
     def _nodes(self) -> list[NodeDef]:
         index = self.request.index
-        ends = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
-        whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
+        tensors = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
+        whole = np.flatnonzero(needed_ops(index, (), [*tensors, *self._state.ops])).tolist()
         fed_ops = {
             name
             for s in self.request.signatures

@@ -77,7 +77,7 @@ class Candidates:
         return len(self.index) if mask is None else int(np.count_nonzero(mask))
 
     def can_be(self, value: Value) -> Mask | None:
-        """The ops whose output can be a value, as it is read or behind Identity ops; None for
+        """The ops whose output can be a value, as it is read or through Identity ops; None for
         all.
         """
         value = self.pattern.resolve(value)

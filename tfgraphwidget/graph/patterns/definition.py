@@ -56,7 +56,7 @@ class Pattern:
 
     @cached_property
     def bottom_up(self) -> tuple[Value, ...]:
-        """Every value, definitions in place of their names, behind those that it is made of."""
+        """Every value, definitions in place of their names, after those that it is made of."""
         order: dict[int, Value] = {}
         stack = [(self.resolve(statement), False) for statement in reversed(self.statements)]
         while stack:

@@ -60,16 +60,16 @@ class _Likeness:
                 f"{len(self.ops):,}; select fewer."
             )
         self.inside = set(self.ops)
-        self.readers: dict[int, int] = {}
+        self.consumers: dict[int, int] = {}
         for op in self.ops:
             for source, _ in self.inputs(op):
-                self.readers[source] = self.readers.get(source, 0) + 1
+                self.consumers[source] = self.consumers.get(source, 0) + 1
         self.names: dict[Tensor, str] = {}
         self.written: set[int] = set()
         self.definitions = self.deep_ops()
 
     def inputs(self, op: int) -> list[Tensor]:
-        """What an op reads behind Identity ops and reads."""
+        """What an op reads through Identity ops and reads."""
         start = int(self.index.inputs.start[op])
         tensors = []
         for k, source in enumerate(self.index.input_lists[op]):
@@ -93,13 +93,13 @@ class _Likeness:
             depths[op] = 1 + max(
                 (depths.get(source, 0) for source, _ in self.inputs(op)), default=0
             )
-            if depths[op] == _DEEPEST and self.readers.get(op):
+            if depths[op] == _DEEPEST and self.consumers.get(op):
                 deep[op] = None
                 depths[op] = 0
         return deep
 
     def pattern(self) -> Pattern:
-        outputs = [op for op in self.ops if not self.readers.get(op)]
+        outputs = [op for op in self.ops if not self.consumers.get(op)]
         return Pattern(
             tuple(self.node(op, 0, is_statement=True) for op in (*self.definitions, *outputs))
         )
@@ -107,7 +107,7 @@ class _Likeness:
     def node(self, op: int, port: int, *, is_statement: bool = False) -> Value:
         """The value of an op inside; at its second place the name that it got at the first."""
         is_definition = op in self.definitions
-        name = self.name((op, 0), "h") if is_definition or self.readers.get(op, 0) > 1 else ""
+        name = self.name((op, 0), "h") if is_definition or self.consumers.get(op, 0) > 1 else ""
         if op in self.written or (is_definition and not is_statement):
             return Variable(name, port=port)
         self.written.add(op)

@@ -142,10 +142,10 @@ class Match:
         return [*super().__dir__(), *self.tensors, *self.attributes]
 
     def __str__(self) -> str:
-        ends = ", ".join(
+        inputs = ", ".join(
             f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True)
         )
-        text = f"{', '.join(self.outputs)}{f' ({ends})' if ends else ''}"
+        text = f"{', '.join(self.outputs)}{f' ({inputs})' if inputs else ''}"
         return (
             text
             + (f" in {self.function}" if self.function else "")
@@ -317,9 +317,9 @@ class Obstacles:
                     "effects=True replaces it all the same"
                 )
         for op in sorted(inside):
-            is_outside = [reader not in inside for reader in index.consumer_lists[op]]
+            is_outside = [consumer not in inside for consumer in index.consumer_lists[op]]
             if not any(is_outside) and (
-                op in output_ops or inside.issuperset(index.waiting_lists[op])
+                op in output_ops or inside.issuperset(index.control_consumer_lists[op])
             ):
                 continue
             why = self._reader(op, inside, outputs, output_ops)
@@ -337,18 +337,18 @@ class Obstacles:
     def _reader(self, op: int, inside: set[int], outputs: set[Tensor], output_ops: set[int]) -> str:
         """What outside uses an op inside, other than the outputs."""
         index = self._index
-        edges = index.readers
+        edges = index.consumer_edges
         for k in range(int(edges.start[op]), int(edges.start[op + 1])):
-            reader, port = int(edges.to[k]), int(edges.port[k])
-            if reader in inside or (op, port) in outputs or (port < 0 and op in output_ops):
+            consumer, port = int(edges.to[k]), int(edges.port[k])
+            if consumer in inside or (op, port) in outputs or (port < 0 and op in output_ops):
                 continue
             verb = "waits for" if port < 0 else "reads"
-            return f"{index.names[reader]!r} outside {verb} {index.names[op]!r}, which is inside"
+            return f"{index.names[consumer]!r} outside {verb} {index.names[op]!r}, which is inside"
         return ""
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come behind what they read, but for
+    """For each op of `index` its place in an order in which ops come after what they read, but for
     loops.
     """
     if index.is_sorted():

@@ -616,7 +616,7 @@ class _Matcher:
                 if op not in same_values and self.through.mask[op]:
                     same_values.add(op)
                     stack.append(op)
-        rows = self.index.waiting_lists if is_control else self.index.consumer_lists
+        rows = self.index.control_consumer_lists if is_control else self.index.consumer_lists
         return {consumer for op in same_values for consumer in rows[op]}
 
     # Conditions

@@ -23,9 +23,9 @@ class SeenThrough:
 
     Attributes:
         mask: The ops that are seen through.
-        op: Of these the op behind all of them; of others the op itself.
+        op: Of these the op before all of them; of others the op itself.
         port: The output of that op.
-        free: Those of `mask` without control inputs, and behind such only: two of them are one
+        free: Those of `mask` without control inputs, and after such only: two of them are one
             tensor.
     """
 

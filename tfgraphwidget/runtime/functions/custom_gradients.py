@@ -113,7 +113,7 @@ def register_refusal(name: str, function: str = "") -> None:
             "that the copy does not have; "
             + in_cell(
                 "let the function of the tf.custom_gradient take all that its gradient reads as "
-                "arguments, or put tf.stop_gradient behind it."
+                "arguments, or put tf.stop_gradient after it."
             )
         )
 

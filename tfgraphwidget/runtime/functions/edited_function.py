@@ -78,18 +78,20 @@ class Edition:
         opened: The FunctionDef that the body was read from.
         body: The body as it was read.
         index: Its ops now.
-        ends: Its arguments and results now.
+        boundary: Its arguments and results now.
     """
 
     opened: FunctionDef
     body: Body
     index: GraphIndex
-    ends: FunctionBoundary
+    boundary: FunctionBoundary
 
     def after(self, patch: Patch) -> Edition:
         """The body after one more edit."""
         return replace(
-            self, index=apply_patch(self.index, patch), ends=track_boundary(*self.ends, (patch,))
+            self,
+            index=apply_patch(self.index, patch),
+            boundary=track_boundary(*self.boundary, (patch,)),
         )
 
 
@@ -132,7 +134,7 @@ def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHa
 
 
 def _add_arguments(definition: FunctionDef, handles: Iterable[NewHandle]) -> None:
-    """Let a function take handles behind its other arguments, in place."""
+    """Let a function take handles after its other arguments, in place."""
     for handle in handles:
         _describe(definition.signature.input_arg.add(), handle)
         if _INPUT_SHAPES in definition.attr:
@@ -473,7 +475,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
 
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
-    """The functions which the graph's ops call that call `function`, each behind those that it
+    """The functions which the graph's ops call that call `function`, each after those that it
     calls itself.
     """
     calls = {
@@ -599,7 +601,7 @@ def rewrite_definition(
                 copy.attr.pop(_SHAPES, None)
             copy.input[:] = body_writer.inputs(k)
     there = {node.name for node in definition.node_def}
-    for key, tensor in edition.ends[1].items():
+    for key, tensor in edition.boundary[1].items():
         op = split_tensor(tensor)[0]
         if op not in index.ids and op not in there:
             continue  # a broken file has never had it, as lint says
@@ -644,7 +646,7 @@ def _set_argument_shape(definition: FunctionDef, place: int, shape: TensorShapeP
 def _set_argument_shapes(definition: FunctionDef, edition: Edition) -> None:
     """Let the arguments have the static shapes that they have in an edited body."""
     index = edition.index
-    for place, name in enumerate(edition.ends[0]):
+    for place, name in enumerate(edition.boundary[0]):
         op = index.ids.get(split_tensor(name)[0])
         if (
             op is not None
@@ -756,7 +758,7 @@ class _DefinitionSyntax:
             if shown_name not in ids
             or kinds[ids[shown_name]] not in CONSTANTS  # a variable that an edit has frozen
         }
-        for was, tensor in zip(body.arguments, edition.ends[0], strict=True):
+        for was, tensor in zip(body.arguments, edition.boundary[0], strict=True):
             op, argument = split_tensor(tensor)[0], split_tensor(was)[0]
             if (
                 op in self._index.ids
@@ -774,8 +776,8 @@ class _DefinitionSyntax:
 
     def inputs(self, k: int) -> list[str]:
         """The inputs and control inputs of op k; arguments are always there."""
-        ends = map(split_input, self._index.nodes[k].input)
-        sources = ((op, port) for op, port in ends if port >= 0 or op not in self.arguments)
+        slots = map(split_input, self._index.nodes[k].input)
+        sources = ((op, port) for op, port in slots if port >= 0 or op not in self.arguments)
         return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]
 
     def dtype(self, op: str, port: int | None) -> str:

@@ -134,11 +134,11 @@ def as_module(
 def preview(
     index: GraphIndex,
     body_state: BodyState,
-    ends: tuple[Sequence[str], Sequence[str]],
+    boundary: tuple[Sequence[str], Sequence[str]],
     into: str,
     variables: Variables,
     also: Collection[int],
-    body_ends: tuple[Sequence[str], Mapping[str, str]],
+    body_boundary: tuple[Sequence[str], Mapping[str, str]],
     structure: CallStructure | None = None,
 ) -> Preview:
     """Preview `as_module`; no variable is made, and no value is read.
@@ -146,7 +146,7 @@ def preview(
     Args:
         index: The body as edits have left it.
         body_state: What the body's handles stand for.
-        ends: The inputs and the outputs of the part, each () for those of the function.
+        boundary: The inputs and the outputs of the part, each () for those of the function.
         into: The name of the module.
         variables: "own", "shared", or {variable: "own" or "shared"}.
         also: Numbers of more ops to run.
@@ -159,15 +159,15 @@ def preview(
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    part, _ = _Body(index, body_state, tuple(body_ends[0]), body_ends[1], structure).excerpt(
-        ends, also
-    )
+    part, _ = _Body(
+        index, body_state, tuple(body_boundary[0]), body_boundary[1], structure
+    ).excerpt(boundary, also)
     return _report(part, plan_states(part, body_state, variables), into)
 
 
 @dataclass(frozen=True, eq=False)
 class _Body:
-    """A function's body, what its handles stand for, and its ends."""
+    """A function's body, what its handles stand for, and its boundary."""
 
     index: GraphIndex
     body_state: BodyState
@@ -176,7 +176,7 @@ class _Body:
     structure: CallStructure | None
 
     def excerpt(
-        self, ends: tuple[Sequence[str], Sequence[str]], also: Collection[int]
+        self, boundary: tuple[Sequence[str], Sequence[str]], also: Collection[int]
     ) -> tuple[Excerpt, CallStructure | None]:
         """The ops to copy; and how they are called, if they are the whole function and that is
         known.
@@ -185,11 +185,11 @@ class _Body:
         arguments = [name for name in self.arguments if split_tensor(name)[0] not in names]
         if (
             self.structure is None
-            or any(ends)
+            or any(boundary)
             or len(arguments) != len(self.structure.tensor_specs)
         ):
-            outputs = ends[1] or tuple(self.results().values())
-            return excerpt(index, names, ends[0], outputs, also, self.arguments), None
+            outputs = boundary[1] or tuple(self.results().values())
+            return excerpt(index, names, boundary[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
         # Takes arguments that nothing here reads, too.
         ops = {
@@ -210,7 +210,7 @@ class _Body:
 
 def _make(
     origin: _Body,
-    ends: tuple[Sequence[str], Sequence[str]],
+    boundary: tuple[Sequence[str], Sequence[str]],
     into: str,
     state: tuple[Variables, Init, Mapping[str, str], str],
     also: Collection[int],
@@ -218,9 +218,9 @@ def _make(
     reseed: bool,
 ) -> ModuleCopy:
     index, body_state = origin.index, origin.body_state
-    part, structure = origin.excerpt(ends, also)
-    if not any(ends) and (read := reads_outside(part, body_state)):
-        part, structure = origin.excerpt(ends, {*also, *read})
+    part, structure = origin.excerpt(boundary, also)
+    if not any(boundary) and (read := reads_outside(part, body_state)):
+        part, structure = origin.excerpt(boundary, {*also, *read})
     has_loops = not control_flow_ops(index).isdisjoint(part.ops)
     if has_loops and (acting := side_effects(index, part.ops)):
         raise NotClonable(
@@ -382,8 +382,8 @@ def _report(part: Excerpt, states: States | StateNames, into: str) -> Preview:
         **dict.fromkeys(states.handles, "resource"),
     }
     notes = [
-        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which stays "
-        "behind."
+        f"{index.names[op]!r} no longer waits for {index.names[control_input]!r}, which is "
+        "not copied."
         for op, control_input in part.waits
     ]
     notes += [

@@ -34,10 +34,10 @@ class ModuleCopy(tf.Module):
     and results of the original: keyword arguments, defaults, dicts, tuples, named tuples,
     RaggedTensors and SparseTensors.
 
-    `scope` is the name it was cloned as; `inputs` and `outputs` name the original's tensors at its
-    ends; `report` tells what is new and what is shared. `own` and `shared` are its variables, in
-    graph order, and `module["dense/kernel"]` is the one that stands for that of the original. `run`
-    is the tf.function itself, `signature` one that returns a dict by the outputs' names; both are
+    `scope` is the name it was cloned as; `inputs` and `outputs` name those of the original;
+    `report` lists what is new and what is shared. `own` and `shared` are its variables, in graph
+    order, and `module["dense/kernel"]` is the one that stands for that of the original. `run` is
+    the tf.function itself, `signature` one that returns a dict by the outputs' names; both are
     saved by `tf.saved_model.save`.
     """
 
@@ -190,10 +190,12 @@ class ModuleCopy(tf.Module):
         """The names of the arguments by the names that inputs may be given by: argument, tensor
         ("x:0"), op ("x").
         """
-        ends = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
+        arguments = zip(
+            self.parameters, self.inputs, self._structure.tensor_parameters, strict=True
+        )
         return {
             name: of
-            for flat, tensor, of in ends
+            for flat, tensor, of in arguments
             if of
             for name in (flat, tensor, split_tensor(tensor)[0])
         }

@@ -110,7 +110,7 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             output = getattr(self.module, "outputs", ["y:0"])[0]
             raise ValueError(
                 f"TensorFlow does not know the number of dimensions of what layer {self.name!r} "
-                "gives, as behind a while loop of TensorFlow 1, and Keras needs it; "
+                "gives, as after a while loop of TensorFlow 1, and Keras needs it; "
                 + in_cell(
                     f"say it before module(): editor.insert({output!r}, lambda y: "
                     "tf.ensure_shape(y, [None, …]))."

@@ -40,7 +40,7 @@ def without_gradient(
             raise NotClonable(
                 f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be "
                 "differentiated inside a function; differentiate the function that it was made "
-                "of, before it was frozen, or train only what comes behind it"
+                "of, before it was frozen, or train only what comes after it"
                 + either(": editor.freeze(), and tf.stop_gradient of what it is given.", ".")
             )
 

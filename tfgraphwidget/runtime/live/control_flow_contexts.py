@@ -155,8 +155,8 @@ class _ContextBuilder:
         for name, replacement in values.external_values.items():
             context_external_values(context)[name] = self.graph.as_graph_element(replacement)
         if hasattr(proto, "loop_enter_names") and hasattr(proto, "loop_exit_names"):
-            self._set_ends(context.loop_enters, proto.loop_enter_names)
-            self._set_ends(context.loop_exits, proto.loop_exit_names)
+            self._set_tensors(context.loop_enters, proto.loop_enter_names)
+            self._set_tensors(context.loop_exits, proto.loop_exit_names)
         new = {
             _op_name(value) for value in values.values if value not in values.external_values
         } & self.new
@@ -165,10 +165,10 @@ class _ContextBuilder:
         if new and self._can_be_fetched(beside, context):
             self.fetchable |= new
 
-    def _set_ends(self, ends: list[tf.Tensor], names: Sequence[str]) -> None:
+    def _set_tensors(self, tensors: list[tf.Tensor], names: Sequence[str]) -> None:
         """Let a loop that is joined begin or end with the ops that stand there now."""
-        if [tensor.name for tensor in ends] != list(names):
-            ends[:] = [self.graph.as_graph_element(name) for name in names]
+        if [tensor.name for tensor in tensors] != list(names):
+            tensors[:] = [self.graph.as_graph_element(name) for name in names]
 
     def _can_be_fetched(self, names: Collection[str], context: ControlFlowContext) -> bool:
         """Whether those of some ops that are in a context can be fetched, and there is one."""

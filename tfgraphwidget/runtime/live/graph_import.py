@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
 from tfgraphwidget.runtime.sandbox.preflight import (
-    Ends,
+    OutsideTensors,
     ValidatedNodes,
     external_inputs,
     run_import,
@@ -77,7 +77,7 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
         by_veil: Whether tensors whose static shape an edit has changed are read through a veil.
     """
     by_veil = by_veil and bool(record_of(graph).rewire_count)
-    ends: Ends = {
+    outside: OutsideTensors = {
         (op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside
     }
     added: list[str] = []
@@ -87,7 +87,7 @@ def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: boo
             added.append(function.name)
         with exclusive_access(graph), graph.as_default(), tf.control_dependencies(None):
             try:
-                run_import(graph, validated, ends)
+                run_import(graph, validated, outside)
                 _wrap(graph, validated.names)
             except BaseException:
                 # An interrupt may come in between; no op may go without its Python side.

@@ -40,7 +40,7 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     record_of(graph).rewire_count += 1
     op = graph.get_operation_by_name(edited.name)
     old, new = (list(map(split_input, node.input)) for node in (before, after))
-    data = [[end for end in ends if end[1] >= 0] for ends in (old, new)]
+    data = [[end for end in sources if end[1] >= 0] for sources in (old, new)]
     if after.op != before.op or len(data[0]) != len(data[1]):
         raise GraphEditError(
             f"TensorFlow cannot give op {edited.name!r} another type or number of inputs in place; "
@@ -50,7 +50,7 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     for k, (had, source) in enumerate(zip(*data, strict=True)):
         if had != source:
             set_input(graph, op, k, *source)
-    control_inputs = [{name for name, port in ends if port < 0} for ends in (old, new)]
+    control_inputs = [{name for name, port in sources if port < 0} for sources in (old, new)]
     if control_inputs[0] != control_inputs[1]:
         set_control_inputs(graph, op, [name for name, port in new if port < 0])
     if before.device != after.device:

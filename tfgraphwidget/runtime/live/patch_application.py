@@ -229,8 +229,8 @@ def op_of_entry(item: object) -> str:
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
-    behind = getattr(item, "pivot", None)
-    member = Member.of(item if behind is None else behind)
+    pivot = getattr(item, "pivot", None)
+    member = Member.of(item if pivot is None else pivot)
     return split_tensor(member.name)[0] if member else ""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
+from tfgraphwidget.edits.clone import with_lasting_names
 from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing, WrongType
 from tfgraphwidget.graph import (
@@ -211,7 +212,7 @@ def trace_function(
         outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
-        _index(GraphBody(graph)),
+        with_lasting_names(_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(t.name for t in outputs),
         graph,
@@ -255,7 +256,7 @@ def trace_gradient(
     if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
     return TracedFunction(
-        _index(GraphBody(graph)),
+        with_lasting_names(_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(gradient.name for gradient in gradients),
         alive=graph,
@@ -479,8 +480,8 @@ def _outputs_after_effects(
         for name in (v.initializer, v.snapshot)
         if name
     )
-    ends = {*members_ops, *variables, *(output.op.name for output in outputs)}
-    needed = traversal.backward(index, [index.ids[name] for name in ends if name in index.ids])
+    kept_ops = {*members_ops, *variables, *(output.op.name for output in outputs)}
+    needed = traversal.backward(index, [index.ids[name] for name in kept_ops if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
     waiting = [op for op in (*waiting, *effects) if control_flow_context(op) is None]

@@ -1,6 +1,6 @@
 """The static shapes of a graph for one batch size: what costs are counted from.
 
-`None` in a shape is any size, and behind a Reshape sizes hide in others: (None, 10, 64) is (None,
+`None` in a shape is any size, and after a Reshape sizes hide in others: (None, 10, 64) is (None,
 64) there, of ten times as many rows. So the inputs get the batch size, and TensorFlow infers what
 follows.
 """
@@ -18,7 +18,7 @@ from tfgraphwidget.graph import ARGUMENTS, HANDLE_DTYPES, ITERATOR_READS, GraphI
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import is_own_shapes_only, shape_proto
 
-_MOST_ROUNDS = 20  # loops behind each other, as the layers of a recurrent network
+_MOST_ROUNDS = 20  # loops after each other, as the layers of a recurrent network
 Sizes = tuple[int, int | None]
 """What an unknown first dimension is, and what each other one is; None for unknown."""
 _MOST_INFERRED = 50_000  # ops; TensorFlow infers the shapes of some thousand in a second
@@ -58,7 +58,7 @@ def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
 
 def _without_unknown(index: GraphIndex) -> GraphIndex:
     """The graph, where what no shape function tells is the batch size, too: most often it is,
-    behind a loop.
+    after a loop.
     """
     inputs = (op for op, kind in enumerate(index.types) if kind in ARGUMENTS)
     shapes = (index.shape(op, 0) for op in inputs if index.dtypes(op)[0] not in HANDLE_DTYPES)
@@ -85,8 +85,8 @@ def _sources_of_unknown(index: GraphIndex) -> Iterator[int]:
         shape = index.shape(op, 0)
         if shape is None or None not in shape or len(index.dtypes(op)) != 1:
             continue
-        ends = range(index.inputs.start[op], index.inputs.start[op + 1])
-        reads = (index.shape(int(index.inputs.values[at]), int(index.ports[at])) for at in ends)
+        edges = range(index.inputs.start[op], index.inputs.start[op + 1])
+        reads = (index.shape(int(index.inputs.values[at]), int(index.ports[at])) for at in edges)
         if all(read is not None and None not in read for read in reads):
             yield op
 

@@ -77,7 +77,7 @@ class _Op:
 
     def area(self, name: str) -> int:
         """The product of the sizes or strides of a window over images with their channels
-        behind.
+        after.
         """
         attributes = self.index.nodes[self.number].attr
         if "data_format" in attributes and attributes["data_format"].s != b"NHWC":
@@ -242,11 +242,11 @@ def _argument_shapes(
     """
     node = index.nodes[op]
     first = 1 if node.op in BRANCHES | REMOTE_CALLS else 0
-    ends = [split_input(text) for text in node.input if text[:1] != "^"][first:]
+    sources = [split_input(text) for text in node.input if text[:1] != "^"][first:]
     if node.op in WHILE_LOOPS:
-        shapes = [index.shape(op, k) for k in range(len(ends))]
+        shapes = [index.shape(op, k) for k in range(len(sources))]
     else:
-        shapes = [index.shape(index.ids[source], port) for source, port in ends]
+        shapes = [index.shape(index.ids[source], port) for source, port in sources]
     of_names = dict(
         zip((argument.name for argument in definition.signature.input_arg), shapes, strict=False)
     )
@@ -256,8 +256,8 @@ def _argument_shapes(
 
 def _cost_inputs(index: GraphIndex, op: int) -> list[object]:
     """Return the inputs of an op that its cost depends on: shapes, and state handles themselves."""
-    ends = range(index.inputs.start[op], index.inputs.start[op + 1])
-    slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in ends]
+    edges = range(index.inputs.start[op], index.inputs.start[op + 1])
+    slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in edges]
     return [
         index.shape(*slot) if index.dtypes(slot[0])[slot[1]] != "resource" else slot
         for slot in slots

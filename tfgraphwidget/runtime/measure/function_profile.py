@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
-from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
+from tfgraphwidget.graph import BodyState, GraphIndex, build, consumers_of, forward, pairs
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measurement, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
@@ -40,15 +40,15 @@ def measure_function(
         SessionRefused: The body cannot run.
     """
     check_harmless(index, tensors, feeds)
-    behind = forward(index, readers_of(index, pairs(index, feeds)))
+    downstream = forward(index, consumers_of(index, pairs(index, feeds)))
     # A tensor that depends on no argument is not on a path from one.
     fetches = [name for name in dict.fromkeys(tensors) if name not in feeds]
-    fetches = [name for name in fetches if behind[index.op(name)]] or fetches
+    fetches = [name for name in fetches if downstream[index.op(name)]] or fetches
     if not fetches:
         raise GraphEditError(
             "All that is to be measured is fed, so nothing is computed; name other tensors."
         )
-    inputs = feeds_of(index, fetches, feeds) if behind[index.op(fetches[0])] else []
+    inputs = feeds_of(index, fetches, feeds) if downstream[index.op(fetches[0])] else []
     module = as_module(
         index, body_state, inputs, fetches, _INTO, variables="own", arguments=tuple(feeds)
     )

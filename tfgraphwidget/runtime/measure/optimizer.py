@@ -98,7 +98,7 @@ def optimize(
     Raises:
         GraphEditError: TensorFlow cannot read or optimize the graph.
     """
-    ends = [split_tensor(name)[0] for name in outputs]
+    output_ops = [split_tensor(name)[0] for name in outputs]
     graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())
     if not graph.HasField("versions"):
         graph.versions.producer = tf.version.GRAPH_DEF_VERSION
@@ -111,8 +111,8 @@ def optimize(
     graph.library.function.extend(functions[name] for name in sorted(functions))
     passes: list[OptimizerPass] = []
     for name in PASSES:
-        after = _run_pass(name, graph, ends)
-        if missing := [end for end in ends if end not in {node.name for node in after.node}]:
+        after = _run_pass(name, graph, output_ops)
+        if missing := [end for end in output_ops if end not in {node.name for node in after.node}]:
             raise GraphEditError(
                 f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}; name "
                 "other outputs.",
@@ -123,14 +123,14 @@ def optimize(
     return graph, tuple(passes)
 
 
-def _run_pass(name: str, graph: GraphDef, ends: Sequence[str]) -> GraphDef:
+def _run_pass(name: str, graph: GraphDef, output_ops: Sequence[str]) -> GraphDef:
     config = v1.ConfigProto()
     options = config.graph_options.rewrite_options
     options.optimizers.append(name)
     options.min_graph_nodes = -1
     options.meta_optimizer_iterations = options.ONE
     meta_graph = v1.MetaGraphDef(graph_def=graph)
-    meta_graph.collection_def["train_op"].node_list.value.extend(ends)
+    meta_graph.collection_def["train_op"].node_list.value.extend(output_ops)
     for node in meta_graph.graph_def.node:
         node.device = node.device or _CPU
     after: GraphDef = optimize_graph(config, meta_graph)

@@ -278,9 +278,9 @@ def without_handles(
         filled: Names of placeholders that have a value without a feed.
     """
     needed = _unfed_placeholders(index, tensors, feeds, filled)
-    behind = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
+    downstream = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
     return tuple(
-        name for name in tensors if not behind[index.op(name)] and readable_tensor(index, name)
+        name for name in tensors if not downstream[index.op(name)] and readable_tensor(index, name)
     )
 
 

@@ -52,17 +52,17 @@ def _path_to_root(index: GraphIndex, last: int, ran: Mapping[str, str]) -> list[
     """Return the ops from one back to the nearest that works, over ops that did not run alone; only
     itself without one.
     """
-    reader = {last: last}
+    consumer = {last: last}
     order = [last]
     for op in order:
         if index.types[op] in FUSION_ROOTS:
             path = [op]
             while path[-1] != last:
-                path.append(reader[path[-1]])
+                path.append(consumer[path[-1]])
             return [index.names[each] for each in path[::-1]]
         for source in index.inputs.row(op).tolist():
-            if source not in reader and index.names[source] not in ran:
-                reader[source] = op
+            if source not in consumer and index.names[source] not in ran:
+                consumer[source] = op
                 order.append(source)
     return [index.names[last]]
 

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     Mask,
     Trust,
     VariableDef,
+    consumers_of,
     definitions,
     effects_of,
     enclosing_blocks,
@@ -28,7 +29,6 @@ from tfgraphwidget.graph import (
     of_type,
     pairs,
     persistent_state,
-    readers_of,
     waiting_tensors,
 )
 from tfgraphwidget.naming import colocated_with, names_text
@@ -179,15 +179,15 @@ def run_body(
     trust.check(effects_of(index, trust).of_run(outputs, feeds))
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
-    behind = forward(index, readers_of(index, pairs(index, inner)))
+    downstream = forward(index, consumers_of(index, pairs(index, inner)))
     fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
     for group in (
-        [o for o in fetches if behind[index.op(o)]],
-        [o for o in fetches if not behind[index.op(o)]],
+        [o for o in fetches if downstream[index.op(o)]],
+        [o for o in fetches if not downstream[index.op(o)]],
     ):
         if group:
             # A tensor that depends on no argument is not on a path from one.
-            inputs = feeds_of(index, group, feeds) if behind[index.op(group[0])] else []
+            inputs = feeds_of(index, group, feeds) if downstream[index.op(group[0])] else []
             module = as_module(
                 index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds)
             )
@@ -233,4 +233,4 @@ def _dtype(index: GraphIndex, tensor: str) -> tf.DType:
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
     """Return the feeds that outputs depend on."""
     need = needed_ops(index, feeds, outputs)
-    return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]
+    return [name for name in feeds if need[consumers_of(index, pairs(index, [name]))].any()]

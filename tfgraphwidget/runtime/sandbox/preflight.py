@@ -50,7 +50,7 @@ from tfgraphwidget.tf_types import (
     NodeDef,
 )
 
-Ends = Mapping[tuple[str, int], object]
+OutsideTensors = Mapping[tuple[str, int], object]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a
 TF_Operation.
 """
@@ -247,17 +247,17 @@ def external_inputs(
     )
 
 
-def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
+def run_import(c_graph: object, validated: ValidatedNodes, stand_ins: OutsideTensors) -> None:
     """Add ops to a C graph.
 
     Args:
-        ends: The C output or op to use for each of `validated.outside`.
+        stand_ins: The C output or op to use for each of `validated.outside`.
 
     Raises:
         GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new
             ops.
     """
-    outside = {end: ends[end] for end in validated.outside}
+    outside = {end: stand_ins[end] for end in validated.outside}
     try:
         try:
             import_serialized(c_graph, validated.serialized, outside)
@@ -436,36 +436,37 @@ def check_device_names(ops: Mapping[str, str]) -> None:
 
 
 def _check_outside(
-    graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tuple[str, int]]
+    graph: tf.Graph, nodes: Iterable[NodeDef], outside: Iterable[tuple[str, int]]
 ) -> None:
-    for op, port in ends:
+    for op, port in outside:
         with suppress(KeyError):
             if port < len(find_operation(graph, op).outputs):
                 continue
         text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
-        reader = next(
+        consumer = next(
             node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input
         )
         raise UnknownName(
-            f"Op {reader!r} is to read {text!r}, which is not in the graph; choose a tensor of it.",
-            [reader],
+            f"Op {consumer!r} is to read {text!r}, which is not in the graph; choose a tensor of "
+            "it.",
+            [consumer],
         )
 
 
-def _stand_ins(sandbox: object, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
+def _stand_ins(sandbox: object, graph: tf.Graph, validated: ValidatedNodes) -> OutsideTensors:
     """Add a placeholder to the sandbox graph for each tensor and control input from outside."""
     names = dict(zip(validated.outside, _other_names(validated.names), strict=False))
     nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in validated.outside]
     graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
     run_import(sandbox, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
     c_operations = new_c_operations(sandbox)
-    ends: dict[tuple[str, int], object] = {}
+    outside: dict[tuple[str, int], object] = {}
     for (op, port), name in names.items():
-        ends[op, port] = c_operations[name]
+        outside[op, port] = c_operations[name]
         if port >= 0:
-            output = ends[op, port] = output_of_c_operation(c_operations[name], 0)
+            output = outside[op, port] = output_of_c_operation(c_operations[name], 0)
             copy_handle_data(graph, c_end(find_operation(graph, op), port), sandbox, output)
-    return ends
+    return outside
 
 
 def _other_names(names: Collection[str]) -> Iterator[str]:

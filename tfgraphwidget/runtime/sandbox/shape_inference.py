@@ -208,8 +208,10 @@ class ShapeInferenceSandbox:
             return self._new_op(node, self._inputs(op))[port]
         if view.dtype(tensor) == "variant":
             return self._placeholder("variant", view.shape(*tensor))
-        reads = (reader for name in (op, tensor[0]) for reader in view.readers(name))
-        read = next((reader for reader in reads if view.node(reader).op == "ReadVariableOp"), None)
+        reads = (consumer for name in (op, tensor[0]) for consumer in view.consumers(name))
+        read = next(
+            (consumer for consumer in reads if view.node(consumer).op == "ReadVariableOp"), None
+        )
         if read is None:
             return self._placeholder("resource", view.shape(*tensor))
         return self._placeholder(view.dtype((read, 0)), view.shape(read, 0), "VarHandleOp")
@@ -530,7 +532,7 @@ class _Inference:
             self._waiting.add(name)
             heapq.heappush(self._queue, (self._ranks[name], name))
 
-    def _differs(self, reader: str, was: Tensor, now: Tensor) -> bool:
+    def _differs(self, consumer: str, was: Tensor, now: Tensor) -> bool:
         """Return whether an input of an op gives other shapes or values than before."""
         after, before = self._after, self._before
         if after.same(was, now):
@@ -542,7 +544,7 @@ class _Inference:
             or after.shape(*now) != before.shape(*was)
         ):
             return True
-        return (dtype in _DTYPES_OF_VALUES or after.computes(reader)) and (
+        return (dtype in _DTYPES_OF_VALUES or after.computes(consumer)) and (
             after.may_know_value(now[0]) or before.may_know_value(was[0])
         )
 
@@ -671,8 +673,8 @@ class _Inference:
             )
         if changed:
             self._changed.update((name, port) for port in changed)
-            for reader in after.readers(name):
-                self._enqueue(reader)
+            for consumer in after.consumers(name):
+                self._enqueue(consumer)
 
     def _differs_only_in_numbers(self, name: str, slots: list[tuple[Tensor, Tensor]]) -> bool:
         """Return whether inputs of an op differ in values at most, neither in shape nor in what a

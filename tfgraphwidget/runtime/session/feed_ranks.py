@@ -91,13 +91,14 @@ def _check(
         if rank >= max(_FEWEST.values()):
             continue
         needed: set[str] | None = None
-        for reader in _Readers(graph, rank).of(tensor, fed):
+        for consumer in _Readers(graph, rank).of(tensor, fed):
             if needed is None:
                 needed = _needed_ops(graph, fetches, fed)
-            if reader.op in needed or not fetches:
+            if consumer.op in needed or not fetches:
                 raise ValueError(
-                    f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} "
-                    f"({reader.op_type}) takes one of {_FEWEST[reader.op_type]} or more"
+                    f"{tensor.name!r} is fed a value of {rank} dimensions, and op "
+                    f"{consumer.name!r} "
+                    f"({consumer.op_type}) takes one of {_FEWEST[consumer.op_type]} or more"
                 )
 
 
@@ -133,7 +134,7 @@ class _Found(NamedTuple):
     argument's.
     """
 
-    reader: tuple[str, str] | None
+    consumer: tuple[str, str] | None
     results: frozenset[int]
 
 
@@ -168,9 +169,9 @@ class _Readers:
                 results = frozenset({0} if self._passes(op.type, others, is_first=is_first) else ())
                 if op.type in _CALLERS or op.type in self._library:
                     positions = [k for k, each in enumerate(op.inputs) if each is at]
-                    reader, results = self._of_call(op.node_def, positions)
-                    if reader is not None:
-                        yield _Reader(op.name, *reader)
+                    consumer, results = self._of_call(op.node_def, positions)
+                    if consumer is not None:
+                        yield _Reader(op.name, *consumer)
                 for output in (op.outputs[k] for k in results if k < len(op.outputs)):
                     if output.ref() not in references and output.ref() not in fed:
                         references.add(output.ref())
@@ -197,11 +198,11 @@ class _Readers:
                 call.label: self._of_argument(call.function, argument)
                 for call in called_functions(node, self._library.keys())
             }
-            reader = next(
-                (each.reader for each in of_calls.values() if each.reader is not None), None
+            consumer = next(
+                (each.consumer for each in of_calls.values() if each.consumer is not None), None
             )
-            if reader is not None:
-                return _Found((f"{node.name}/{reader[0]}", reader[1]), frozenset())
+            if consumer is not None:
+                return _Found((f"{node.name}/{consumer[0]}", consumer[1]), frozenset())
             results = [each.results for label, each in of_calls.items() if label != "cond"]
             if (
                 node.op in WHILE_LOOPS
@@ -249,7 +250,7 @@ class _Readers:
                     reached.add(node.name)
                     continue
                 inside = self._of_call(node, positions)
-                if inside.reader is not None:
+                if inside.consumer is not None:
                     return inside
                 reached |= {self._output_text(node, k) for k in inside.results}
         outputs = definition.signature.output_arg

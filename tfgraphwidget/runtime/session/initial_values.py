@@ -69,7 +69,7 @@ def compute_initial_values(
     needed |= needed_ops(index, (), first)
     ids = np.flatnonzero(needed).tolist()
     others = _other_variables(session, index, ids, variables, overrides, originals)
-    _refuse_open_ends(index, ids, variables, starters, originals)
+    _refuse_placeholders(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _sandbox_graph(index, whole, functions)
@@ -111,10 +111,10 @@ def _table_initializers(
 
     Raises SessionRefused for state that only the user's session has.
     """
-    behind = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
+    upstream = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
     states = [
         i
-        for i, _ in resources(index, [i for i in ids if behind[i]])
+        for i, _ in resources(index, [i for i in ids if upstream[i]])
         if index.types[i] not in HANDLES
     ]
     fillers: dict[str, None] = {}
@@ -151,7 +151,7 @@ def _other_variables(
     return others
 
 
-def _refuse_open_ends(
+def _refuse_placeholders(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],

@@ -109,7 +109,7 @@ class TimedSession:
             who = (
                 f"Server {tasks[0]!r}"
                 if tasks
-                else f"The server at {self._target!r}, or one behind it,"
+                else f"The server at {self._target!r}, or another one of its cluster,"
             )
             raise SessionRefused(self._no_answer_text(who, error)) from error
         _sent_versions[self.session] = self.graph.version
@@ -153,7 +153,7 @@ class TimedSession:
             who = "The server at"
             self._open(device_filters=_NO_WORKERS)
             if self.session not in _sent_versions:
-                who = "One of the servers behind"
+                who = "One of the servers of"
                 self._open()
         except (
             tf.errors.UnavailableError,

@@ -162,7 +162,7 @@ class RenamedState:
         return cls(SessionContents(*contents), tuple(lost))
 
     def load(self, session: Session | None, graph: tf.Graph) -> tuple[str, ...]:
-        """Load it behind the edit, and return what is lost.
+        """Load it after the edit, and return what is lost.
 
         Raises:
             SessionRefused: Something cannot be loaded.

@@ -162,13 +162,13 @@ def _only_initializes(op: tf.Operation) -> bool:
     """Return whether the output of a random op is used by initializers of variables only."""
     visited, stack = {op}, [op]
     while stack:
-        readers = [reader for output in stack.pop().outputs for reader in output.consumers()]
-        if not readers:
+        consumers = [consumer for output in stack.pop().outputs for consumer in output.consumers()]
+        if not consumers:
             return False
-        for reader in readers:
-            if reader not in visited and reader.name != f"{reader.inputs[0].op.name}/Assign":
-                visited.add(reader)
-                stack.append(reader)
+        for consumer in consumers:
+            if consumer not in visited and consumer.name != f"{consumer.inputs[0].op.name}/Assign":
+                visited.add(consumer)
+                stack.append(consumer)
     return True
 
 

@@ -312,7 +312,7 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
         failed = [name for name in waiting if not _runs(session, name)]
         if len(failed) == len(waiting):
             raise SessionRefused(
-                f"The initial value behind {failed[0]!r} needs a variable that has no value in "
+                f"The initial value of {failed[0]!r} needs a variable that has no value in "
                 "this session; "
                 "initialize that variable first, or " + clone_with("init", "current", "none") + ".",
                 failed,

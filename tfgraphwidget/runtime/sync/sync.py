@@ -362,19 +362,22 @@ class Sync:
             return
         session = self._session(self.target)
         for c in variables:
-            ends = (
+            assigned = (
                 list(session.graph.get_operation_by_name(c.initializer).inputs)
                 if c.initializer
                 else []
             )
-            if len(ends) < 2:
+            if len(assigned) < 2:
                 raise SessionRefused(
                     f"Variable {c.name!r} has no initializer that could give it a value; make it "
                     "by tf.Variable, which adds one.",
                     [c.handle],
                 )
             shape = np.shape(new[c.handle])
-            for expected in (ends[1].shape, mixing.shape_of(mixing.handle_of(session.graph, c))):
+            for expected in (
+                assigned[1].shape,
+                mixing.shape_of(mixing.handle_of(session.graph, c)),
+            ):
                 if not expected.is_compatible_with(shape):
                     raise SessionRefused(
                         f"A value of shape {shape} cannot be given to {c.name!r} of shape "

@@ -144,7 +144,7 @@ def _name_pairs(
 
 
 def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:
-    """The rest of each name behind that of a variable, a scope or a layer → the name.
+    """The rest of each name after that of a variable, a scope or a layer → the name.
 
     A name goes before a path, and both before a layer of that name that is nested somewhere, if
     there is only one.

@@ -298,7 +298,7 @@ def object_path(key: str) -> str:
 
 
 def natural_order(name: str) -> list[object]:
-    """A key that sorts "variables/10" behind "variables/9".
+    """A key that sorts "variables/10" after "variables/9".
 
     Args:
         name: The name of a value in a checkpoint.
@@ -535,8 +535,10 @@ def _is_left_over(variable: VariableDef, index: GraphIndex, stored_data: StoredD
     """
     if variable.initializer or stored_data.key(variable.handle) is not None:
         return False
-    readers = index.consumer_lists[index.ids[variable.handle]]
-    return all(index.types[op] in VARIABLE_READS and not index.consumer_lists[op] for op in readers)
+    consumers = index.consumer_lists[index.ids[variable.handle]]
+    return all(
+        index.types[op] in VARIABLE_READS and not index.consumer_lists[op] for op in consumers
+    )
 
 
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:

@@ -148,7 +148,7 @@ def _arguments(
 
 
 def _text_of(texts: dict[str, str], name: str) -> str:
-    """A Python keyword has an underscore behind."""
+    """A Python keyword has an underscore at its end."""
     return texts.get(name) or texts.get(f"{name}_", "")
 
 

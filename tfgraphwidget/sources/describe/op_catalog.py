@@ -441,7 +441,7 @@ def _is_dtype(value: object) -> bool:
 
 
 def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...]:
-    """The keyword parameters of a Python function that a form can ask for, behind the tensors that
+    """The keyword parameters of a Python function that a form can ask for, after the tensors that
     it is called on.
 
     Args:

@@ -73,7 +73,7 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
     sources = [
         (source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])
     ]
-    readers = _consumers(index, i)
+    consumers = _consumers(index, i)
     return OpDescription(
         device=node.device,
         inputs=tuple(
@@ -81,7 +81,7 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
             for op, port in sources
         ),
         outputs=tuple(
-            _tensor(index, i, port, dtype, readers.get(port, []))
+            _tensor(index, i, port, dtype, consumers.get(port, []))
             for port, dtype in enumerate(index.dtypes(i))
         ),
         control_inputs=tuple(index.names[c] for c in index.control_lists[i]),
@@ -116,13 +116,15 @@ def _tensor(
 
 def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
     """Output -> names of the ops that read it, once for each time they do."""
-    readers: dict[int, list[str]] = {}
-    for reader in dict.fromkeys(index.consumer_lists[i]):
-        start = index.inputs.start[reader]
-        for slot, source in enumerate(index.input_lists[reader]):
+    consumers: dict[int, list[str]] = {}
+    for consumer in dict.fromkeys(index.consumer_lists[i]):
+        start = index.inputs.start[consumer]
+        for slot, source in enumerate(index.input_lists[consumer]):
             if source == i:
-                readers.setdefault(int(index.ports[start + slot]), []).append(index.names[reader])
-    return readers
+                consumers.setdefault(int(index.ports[start + slot]), []).append(
+                    index.names[consumer]
+                )
+    return consumers
 
 
 def attribute_text(value: AttrValue) -> str:

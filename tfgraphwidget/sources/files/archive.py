@@ -49,7 +49,7 @@ _ZIP_ERRORS = (zipfile.BadZipFile, EOFError, NotImplementedError)
 
 
 class ArchiveEntry(str, Enum):
-    """The names of the entries behind the header."""
+    """The names of the entries after the header."""
 
     EDITS = "edits.json"
     GRAPH = "graph.meta"

@@ -15,7 +15,7 @@ _ONES = np.uint32(0xFFFFFFFF)
 _SHORT = 1 << 14  # bytes that a loop is done with sooner than numpy
 _BLOCK = 1 << 24  # bytes that are worked on at a time
 _LANES = 1 << 12  # parts of a block of which each takes its next two bytes in one numpy operation
-_MANY_LANES = 1 << 14  # of a large block: fewer operations, and more to join behind them
+_MANY_LANES = 1 << 14  # of a large block: fewer operations, and more to join after them
 # pairs of bytes of each lane that are brought side by side at a time, while they are in the cache
 _COLUMNS = 64
 _MASK = 0xA282EAD8
@@ -43,7 +43,7 @@ def crc32c(data: Bytes) -> int:
 
     The register of a CRC is linear in the bytes, and zeros in front of them leave a register of
     zero as it is: the parts of a block have their registers computed side by side, and each is
-    shifted by what comes behind it.
+    shifted by what comes after it.
 
     Args:
         data: The bytes to check.

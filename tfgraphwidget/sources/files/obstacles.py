@@ -22,7 +22,7 @@ from tfgraphwidget.graph import (
     Trust,
     build,
     called_functions,
-    ends_outside_loops,
+    ops_outside_loops,
     types_of,
 )
 from tfgraphwidget.naming import split_input
@@ -236,8 +236,8 @@ def _excess(body: NodeBody) -> Iterator[Obstacle]:
 def _fatal_shapes(body: NodeBody) -> Iterator[Obstacle]:
     """TensorFlow infers the shape of each op that it imports."""
     for node in (node for node in body.protos if node.op in FATAL_SHAPES):
-        ends = [end for end in map(split_input, node.input) if end[1] >= 0]
-        why = why_fatal(node.op, [body.typing.shape(*end) for end in ends])
+        sources = [end for end in map(split_input, node.input) if end[1] >= 0]
+        why = why_fatal(node.op, [body.typing.shape(*end) for end in sources])
         if why:
             yield excess_obstacle(Excess(node.name, "", why))
             return
@@ -275,9 +275,9 @@ def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
                 if place
                 else nodes
             )
-            ends = ends_outside_loops(Contexts(graph))
-            if ends:
-                name, kind = graph.names[ends[0]], graph.types[ends[0]]
+            outside = ops_outside_loops(Contexts(graph))
+            if outside:
+                name, kind = graph.names[outside[0]], graph.types[outside[0]]
                 where = f" in function {place!r}" if place else ""
                 yield Obstacle(
                     f"Op {shorten(name)}{where} is of type {kind} and in no while loop, and "

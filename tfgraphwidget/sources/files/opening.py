@@ -100,7 +100,7 @@ def open_message(
         saved_contexts=read_contexts(meta, ops_there),
         saved_runners=read_runners(meta, ops_there),
     )
-    signatures, missing_ends = read_signatures(meta, body)
+    signatures, missing_tensors = read_signatures(meta, body)
     signature = choose_signature(signatures, options.signature, where)
     if options.checkpoint is not None:
         replacement = Checkpoint.of(options.checkpoint)
@@ -151,13 +151,13 @@ def open_message(
             *(
                 f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, "
                 "so it is left out; lint has the edit that removes it from the file."
-                for name, tensors in missing_ends.items()
+                for name, tensors in missing_tensors.items()
             ),
         ),
         has_values=checkpoint is not None or bool(values),
         live_refusal=live_refusal,
         signatures=signatures,
-        missing_ends=missing_ends,
+        missing_tensors=missing_tensors,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
         shared_functions=shared_functions(signature, signatures, nodes, library),

@@ -37,7 +37,7 @@ def read_signatures(
     """
     nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
-    missing_ends: dict[str, tuple[str, ...]] = {}
+    missing_tensors: dict[str, tuple[str, ...]] = {}
     for name, proto in sorted(meta.signature_def.items()):
         if name == _INIT:
             continue
@@ -46,10 +46,10 @@ def read_signatures(
         if missing := tuple(
             tensor for tensor in tensors if not _is_there(tensor, nodes, body.typing)
         ):
-            missing_ends[name] = missing
+            missing_tensors[name] = missing
         else:
             signatures.append(signature)
-    return tuple(signatures), missing_ends
+    return tuple(signatures), missing_tensors
 
 
 def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool:

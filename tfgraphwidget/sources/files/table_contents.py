@@ -208,9 +208,9 @@ def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
     if not tables:
         return
     names = [index.names[ops[0]] for ops in tables]
-    readers = {i for ops in tables for op in ops for i in users(index, op)}
+    consumers = {i for ops in tables for op in ops for i in users(index, op)}
     inserts = [
-        index.names[i] for i in sorted(readers) if index.types[i].startswith("LookupTableInsert")
+        index.names[i] for i in sorted(consumers) if index.types[i].startswith("LookupTableInsert")
     ]
     it, are = ("it", "Hash table {} is") if len(names) == 1 else ("them", "Hash tables {} are")
     run = ""

@@ -30,7 +30,7 @@ from tfgraphwidget.tf_types import BundleEntryProto, Message, TensorSliceProto
 
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
-_TRAILER = 5  # bytes behind a block: how it is compressed, and its checksum
+_TRAILER = 5  # bytes after a block: how it is compressed, and its checksum
 _SNAPPY = 1  # says that a block is compressed
 # bytes that one byte of a compressed block gives, at most: a copy has three or five
 _MOST_EXPANDED = 64
@@ -270,8 +270,8 @@ def _packed_strings(array: np.ndarray) -> bytes:
 
 def _strings_checksum(array: np.ndarray, data: bytes) -> int:
     elements = _elements(array)
-    behind = sum(len(packed_number(len(each))) for each in elements)
-    return masked_crc32c(_packed_lengths(elements) + data[behind:])
+    extra = sum(len(packed_number(len(each))) for each in elements)
+    return masked_crc32c(_packed_lengths(elements) + data[extra:])
 
 
 def _table(entries: Mapping[bytes, Message]) -> bytes:
@@ -391,18 +391,18 @@ def _decompress(data: bytes) -> bytes:
     while at < len(data):
         kind, number = data[at] & 3, data[at] >> 2
         at += 1
-        if kind == 0:  # the length less one, or behind 59 the number of bytes that have it
-            behind = max(0, number - 59)
-            size = (int.from_bytes(data[at : at + behind], "little") if behind else number) + 1
-            at += behind + size
+        if kind == 0:  # the length less one, or after 59 the number of bytes that have it
+            extra = max(0, number - 59)
+            size = (int.from_bytes(data[at : at + extra], "little") if extra else number) + 1
+            at += extra + size
             content += data[at - size : at]
             continue
-        behind = (1, 2, 4)[kind - 1]
-        back = int.from_bytes(data[at : at + behind], "little")
+        extra = (1, 2, 4)[kind - 1]
+        back = int.from_bytes(data[at : at + extra], "little")
         size = number + 1
         if kind == 1:  # three bits of the length less four, and three of the distance
             back, size = back | number >> 3 << 8, (number & 7) + 4
-        at += behind
+        at += extra
         if not 0 < back <= len(content):
             raise ValueError("a compressed block of its index is damaged")
         copied = content[len(content) - back :][:size]

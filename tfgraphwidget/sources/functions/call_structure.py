@@ -57,9 +57,9 @@ class CallStructure:
             tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
             results: The number of tensors that the function returns.
         """
-        ends = {name: split_tensor(tensor) for name, tensor in tensors.items()}
+        pairs = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
-        for name, (op, port) in ends.items():
+        for name, (op, port) in pairs.items():
             shape, dtype = (
                 index.shape(index.ids[op], port or 0),
                 index.dtypes(index.ids[op])[port or 0],
@@ -231,7 +231,7 @@ def call_structure(
 
 
 def own_outputs(graph: FuncGraph) -> list[Tensor]:
-    """The tensors that a FuncGraph returns to its caller; behind them are those that a gradient
+    """The tensors that a FuncGraph returns to its caller; after them are those that a gradient
     needs, once taken.
     """
     count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))

@@ -22,7 +22,7 @@ from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     eager_mode,
-    functional_ends,
+    functional_boundary,
     functional_model,
     functional_nodes,
 )
@@ -30,7 +30,7 @@ from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
 # For the editor, which imports no TensorFlow.
 __all__ = [
-    "functional_ends",
+    "functional_boundary",
     "functional_model",
     "functional_nodes",
 ]
@@ -126,7 +126,7 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
         # The order in which the model calls its layers: a Function of all tensors would call them
         # in another one.
         computed = dict(
-            zip(tree.flatten(functional_ends(model)[0]), tree.flatten(inputs), strict=True)
+            zip(tree.flatten(functional_boundary(model)[0]), tree.flatten(inputs), strict=True)
         )
         by_id = {id(tensor): value for tensor, value in computed.items()}  # as Keras wants them
         for node in functional_nodes(model):

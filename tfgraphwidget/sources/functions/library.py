@@ -139,8 +139,8 @@ def _feeds(
 ) -> tuple[dict[str, str], dict[str, NodeDef]]:
     """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
-    `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind
-    other arguments.
+    `holders` are the caller's ops that the handles stand for, `values` its Consts and Placeholders
+    after other arguments.
     """
     library_origins = library.origins
     sources = {
@@ -353,10 +353,10 @@ class _Ports:
         starts = self._starts[name]
         return name, starts.get(
             rest[0], starts[_END]
-        ) + offset  # of no output argument: behind all outputs
+        ) + offset  # of no output argument: after all outputs
 
     def _starts_of(self, name: str) -> dict[str, int]:
-        """The first port of each output argument of an op, and of what would come behind the last
+        """The first port of each output argument of an op, and of what would come after the last
         one.
         """
         outputs = self._types.outputs(self._nodes[name])
@@ -407,7 +407,7 @@ def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) 
     first = len(signature.input_arg) - len(slots)
     handles = {}
     for argument, slot in enumerate(slots, first):
-        handle = _state_behind(caller, sources[slot], ports[slot]) if slot < len(sources) else None
+        handle = _state_of(caller, sources[slot], ports[slot]) if slot < len(sources) else None
         if handle is not None:
             handles[argument] = handle
     return handles
@@ -435,7 +435,7 @@ def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list
     """The inputs of a call that feed the last arguments of a function.
 
     The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or
-    those named after the function ("init_func_other_args") or "other_arguments", which come behind
+    those named after the function ("init_func_other_args") or "other_arguments", which come after
     what the op itself passes.
     """
     argument_count = len(signature.input_arg)
@@ -474,7 +474,7 @@ def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]
     return lists
 
 
-def _state_behind(caller: GraphIndex, op: int, port: int) -> int | None:
+def _state_of(caller: GraphIndex, op: int, port: int) -> int | None:
     """The op that holds the state which a tensor refers to; None when the tensor is no such
     reference.
     """

@@ -47,7 +47,7 @@ _GRADIENT = "_gradient_op_type"
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
-    """The state behind the ops of a function's body.
+    """The state of the ops of a function's body.
 
     Args:
         body: The body of one of its functions.
@@ -245,8 +245,8 @@ class SessionState:
         if node is None or self.source.stored is None:
             return None
         gradient = self.source.stored.gradient(node.attr[_GRADIENT].s.decode())
-        ends = (split_input(text) for text in node.input)
-        inputs = tuple(f"{name}:{port}" for name, port in ends if port >= 0)
+        sources = (split_input(text) for text in node.input)
+        inputs = tuple(f"{name}:{port}" for name, port in sources if port >= 0)
         return None if gradient is None else replace(gradient, inputs=inputs)
 
     @cached_property
@@ -270,13 +270,13 @@ class SessionState:
         graph, session = self.source.graph, self.source.session
         if graph is None or session is None:
             return None
-        readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
+        consumers = graph.get_tensor_by_name(f"{origin}:0").consumers()
         # A mutable table has one.
-        export = next((op for op in readers if op.type in TABLE_EXPORTS), None)
+        export = next((op for op in consumers if op.type in TABLE_EXPORTS), None)
         if export is not None:
             keys, values = session.run(list(export.outputs))
             return _readable_table(Table(keys, values, is_mutable=True))
-        fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
+        fill = next((op for op in consumers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
         keys, values = session.run(list(fill.inputs[1:3]))

@@ -46,7 +46,7 @@ def dtype_name(number: int) -> str:
 
 
 class OpTypes:
-    """The dtypes of outputs of ops of any type; `function` finds the FunctionDef behind an op type
+    """The dtypes of outputs of ops of any type; `function` finds the FunctionDef of an op type
     that is one's name.
 
     Op types whose outputs do not depend on attributes are looked up once.

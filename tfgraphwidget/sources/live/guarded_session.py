@@ -70,11 +70,11 @@ class _Guard:
         dependent = set(stack)
         while stack and not fetched & dependent:
             op = stack.pop()
-            readers = {reader for tensor in op.outputs for reader in tensor.consumers()} | {
+            consumers = {consumer for tensor in op.outputs for consumer in tensor.consumers()} | {
                 *control_outputs(op)
             }
-            stack += readers - dependent
-            dependent |= readers
+            stack += consumers - dependent
+            dependent |= consumers
         return not fetched.isdisjoint(dependent)
 
     def _function(self, name: str) -> FunctionDef:

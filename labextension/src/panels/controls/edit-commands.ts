@@ -1,11 +1,13 @@
 // The edits that apply to the inspected op, the selection or the whole graph, with the fields of
 // their forms.
 
+import type { CommandName } from "../../interaction/edits";
 import {
   EDIT_BUTTONS,
   type EditButton,
   type FormField,
   type InspectReply,
+  type ModelEnd,
 } from "../../protocol/messages";
 import type { EditCommand, Field } from "./edit-form";
 
@@ -76,6 +78,24 @@ export function moveCommand({ name }: InspectReply): EditCommand {
   };
 }
 
+/** "Replace input" of the one that is chosen among the inputs of the graph. */
+export function inputSizeCommand(inputs: readonly ModelEnd[]): EditCommand {
+  const choices = inputs.map(({ op, tensor, shape, dtype }) => ({
+    value: tensor,
+    text: op,
+    fills: { shape, dtype },
+  }));
+  return {
+    command: "set_input",
+    name: "Input size",
+    title: "Change the shape of an input",
+    keywords: "placeholder resolution image shape",
+    what: [],
+    fields: [{ key: "what", label: "Input", choices }, ...fieldsOf("set_input")],
+    previewed: true,
+  };
+}
+
 function commandOf(
   button: (typeof EDIT_BUTTONS)[number],
   what: readonly string[],
@@ -94,6 +114,12 @@ function commandOf(
     ...(group && { group }),
     ...(keywords && { keywords }),
   };
+}
+
+/** What the form of an edit asks for, before anything is known of what is edited. */
+export function fieldsOf(name: CommandName): Field[] {
+  const { fields = [] } = EDIT_BUTTONS.find(({ command }) => command === name) ?? {};
+  return fields.map((field) => fieldOf(field, NOTHING));
 }
 
 function fieldOf({ known: source, ...field }: FormField, known: Known): Field {

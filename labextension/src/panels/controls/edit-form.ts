@@ -1,6 +1,7 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
 import { type CommandName, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
+import type { FormField } from "../../protocol/messages";
 import {
   button,
   element,
@@ -18,29 +19,22 @@ import { suggest } from "./combobox";
 import { createEditPreview } from "./edit-preview";
 import { createForm, labeledField, submitButton, TEXT } from "./form-fields";
 
-export interface Field {
-  readonly key: string;
-  readonly label: string;
-  readonly initial?: string;
+/** A field of a form: what the kernel says of it, and what only the page knows. */
+export interface Field extends Omit<FormField, "known" | "words"> {
+  readonly words?: readonly string[];
   /** Text before the input, which is a part of the value: the scope of a name. */
   readonly prefix?: string;
   /** The input is a scope, "" for none; the value is this name in it. */
   readonly inScope?: string;
-  readonly hint?: string;
-  /** The input is a Python expression; else it is text. */
-  readonly python?: boolean;
-  /** May be left empty. */
-  readonly optional?: boolean;
-  /** Words to choose from. */
-  readonly words?: readonly string[];
-  /**
-   * An op type or a function of the notebook, with a form for its parameters (forms/op-form.ts).
-   */
-  readonly op_type?: boolean;
-  /** A signature of the graph, which is chosen. */
-  readonly signature?: boolean;
-  /** The name of a tensor: proposed while one types, or that of the op that is clicked next. */
-  readonly tensor?: boolean;
+  /** What is edited, to choose from; such a field has the key "what". */
+  readonly choices?: readonly Choice[];
+}
+
+/** An entry of a list, and what fields hold by their keys once it is chosen. */
+interface Choice {
+  readonly value: string;
+  readonly text?: string;
+  readonly fills?: Values;
 }
 
 /** One edit as a button: `what` it is of, and the fields that must be filled in first. */
@@ -60,6 +54,7 @@ export interface EditCommand {
 }
 
 export type Values = Readonly<Record<string, string>>;
+const NO_INPUT = "The graph has no input whose size can be changed.";
 /** Milliseconds without a key before names are looked for. */
 const PAUSE = 150;
 
@@ -67,7 +62,7 @@ const PAUSE = 150;
 export function argumentsOf(fields: readonly Field[], values: Values): Options {
   const isFilled = (key: string) => (values[key] ?? "").trim() !== "";
   const filled = fields.filter(
-    ({ key, optional, inScope }) => inScope || !optional || isFilled(key),
+    ({ key, optional, inScope }) => key !== "what" && (inScope || !optional || isFilled(key)),
   );
   return Object.fromEntries(
     filled.map(({ key, python, prefix = "", inScope }) => {
@@ -96,13 +91,9 @@ export function inlineForm(
     if (field.prefix) input.before(prefixOf(field.prefix, input));
     if (field.hint) content.push(element("p", { class: "tgw-hint" }, field.hint));
     if (input instanceof HTMLSelectElement) {
-      const propose = proposal(
-        input,
-        inputs.find(({ field }) => field.key === "new"),
-      );
-      input.addEventListener("change", propose);
-      void listSignatures(input, submit, parts).then(() => {
-        propose();
+      const others = new Map(inputs.map(({ field, input }) => [field.key, input]));
+      void choicesOf(field, parts).then((choices) => {
+        listChoices(choices, input, others, submit, field.choices ? NO_INPUT : NO_SIGNATURE);
         preview?.update(true);
       });
     }
@@ -135,8 +126,10 @@ function inputOf({
   optional,
   python,
   signature,
+  choices,
 }: Field): HTMLInputElement | HTMLSelectElement {
-  if (signature) return element("select", { class: "tgw-input", name: key, required: true });
+  if (signature || choices)
+    return element("select", { class: "tgw-input", name: key, required: true });
   const input = element("input", {
     ...TEXT,
     class: "tgw-input tgw-mono",
@@ -158,33 +151,41 @@ function proposals(
   return words ? [suggest(input, words)] : [];
 }
 
-/** Fill a list with the signatures that there are; without any there is nothing to apply. */
-async function listSignatures(
-  select: HTMLSelectElement,
-  submit: HTMLButtonElement,
-  parts: Parts,
-): Promise<void> {
-  const names = await signatureNames(parts);
-  select.replaceChildren(...names.map((value) => element("option", { value }, value)));
-  submit.disabled = names.length === 0;
-  if (submit.disabled)
-    submit.parentElement?.before(
-      element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE),
-    );
+async function choicesOf({ choices }: Field, parts: Parts): Promise<readonly Choice[]> {
+  const named = (value: string) => ({ value, fills: { new: value } });
+  return choices ?? (await signatureNames(parts)).map(named);
 }
 
 /**
- * Has a new name begin with the one that is chosen, until another is typed; it is selected where
+ * Fill a list; without any entry there is nothing to apply, and the form says why. The other fields
+ * hold what the chosen entry fills in until the user types something else; text is selected where
  * one types.
  */
-function proposal(chosen: HTMLSelectElement, named?: { readonly input: HTMLElement }): () => void {
-  let proposed = "";
-  return () => {
-    const input = named?.input;
-    if (!(input instanceof HTMLInputElement) || input.value !== proposed) return;
-    proposed = input.value = chosen.value;
-    if (input.matches(":focus")) input.select();
+function listChoices(
+  choices: readonly Choice[],
+  select: HTMLSelectElement,
+  others: ReadonlyMap<string, HTMLInputElement | HTMLSelectElement>,
+  submit: HTMLButtonElement,
+  none: string,
+): void {
+  const entries = choices.map(({ value, text = value }) => element("option", { value }, text));
+  select.replaceChildren(...entries);
+  submit.disabled = choices.length === 0;
+  if (submit.disabled)
+    submit.parentElement?.before(element("p", { class: "tgw-field-error", role: "alert" }, none));
+  let filled: Values = {};
+  const fill = () => {
+    const next = choices[select.selectedIndex]?.fills ?? {};
+    for (const [key, text] of Object.entries(next)) {
+      const input = others.get(key);
+      if (!(input instanceof HTMLInputElement) || input.value !== (filled[key] ?? "")) continue;
+      input.value = text;
+      if (input.matches(":focus")) input.select();
+    }
+    filled = next;
   };
+  select.addEventListener("change", fill);
+  fill();
 }
 
 /** The scope before a name that is edited; a long one is cut at its beginning. */
@@ -220,13 +221,27 @@ export function completion(input: HTMLInputElement, { store, actions }: Parts): 
   return [list, pick];
 }
 
+/** The edit that a form describes. */
+export function callOf(
+  { command, what, fields = [], options = {} }: EditCommand,
+  values: Values,
+): EditCall {
+  const { what: chosen } = values;
+  return {
+    command,
+    what: chosen ? [chosen] : what,
+    options: { ...options, ...argumentsOf(fields, values) },
+  };
+}
+
 /** Make the edit, with the values of its form; resolves to whether it was made. */
 export function applyCommand(
-  { command, what, fields = [], options = {} }: EditCommand,
+  command: EditCommand,
   { actions }: Pick<Parts, "actions">,
   values: Values = {},
 ): Promise<boolean> {
-  return actions.edits.change(command, what, { ...options, ...argumentsOf(fields, values) });
+  const { command: name, what, options } = callOf(command, values);
+  return actions.edits.change(name, what, options);
 }
 
 /** The form of an edit, which it makes. */
@@ -238,19 +253,14 @@ export function commandForm(
   const { command: name, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
   if (name === "order_signature") return signatureForm(parts, close);
-  if (name === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
-  const call = (values: Values) => ({
-    command: name,
-    what,
-    options: { ...fixed, ...argumentsOf(fields, values) },
-  });
+  if (name === "replace_all") return replaceAllForm(fields, searchedPattern(parts), parts, close);
   if (!field?.op_type || (name !== "insert" && name !== "replace"))
     return inlineForm(
       fields,
       parts,
       (values) => applyCommand(command, parts, values),
       close,
-      previewed ? call : undefined,
+      previewed ? (values) => callOf(command, values) : undefined,
     );
   const apply: ApplyOp = ({ options, variables }) =>
     parts.actions.edits.change(name, what, { ...fixed, ...options }, variables);

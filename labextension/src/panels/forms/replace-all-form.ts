@@ -2,6 +2,7 @@
 // that takes its place.
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
+import type { FormField } from "../../protocol/messages";
 import { labeledField, TEXT } from "../controls/form-fields";
 import { element } from "../dom";
 import { opForm } from "./op-form";
@@ -11,16 +12,20 @@ export function searchedPattern({ store }: Parts): string {
   return store.value.found?.matches?.text ?? "";
 }
 
+type Asked = Pick<FormField, "key" | "label" | "hint">;
+
 /**
- * `pattern` is the text in the form's own field; with null it is that of the search box. `applied`
+ * `fields` are those of the edit: the pattern, and what takes its place. `pattern` is the text in the form's own field; with null it is that of the search box. `applied`
  * is called once all matches are replaced, before `close`.
  */
 export function replaceAllForm(
+  fields: readonly Asked[],
   pattern: string | null,
   parts: Parts,
   close: () => void,
   applied: () => void = () => undefined,
 ): HTMLFormElement {
+  const [ofPattern, by] = fields;
   const field = element("input", {
     ...TEXT,
     class: "tgw-input tgw-mono",
@@ -36,9 +41,8 @@ export function replaceAllForm(
       what: parts.store.value.found?.matches?.inputs ?? [],
       key: "by",
       initial: "",
-      label: "Replace by",
-      hint: "An op type, a function of the notebook, or text such as x or LeakyRelu(x, alpha=0.2).",
-      before: pattern === null ? [] : [labeledField("Pattern", field)],
+      ...by,
+      before: pattern === null ? [] : [labeledField(ofPattern?.label ?? "", field)],
       call: (name, attributes, isVariable) =>
         text() === ""
           ? null

@@ -4,7 +4,7 @@
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { ModelEnd, ModelReply } from "../../protocol/messages";
-import { GRAPH_COMMANDS } from "../controls/edit-commands";
+import { GRAPH_COMMANDS, inputSizeCommand } from "../controls/edit-commands";
 import {
   type ButtonEntry,
   buttonsWithForms,
@@ -13,7 +13,6 @@ import {
 } from "../controls/edit-form";
 import { TEXT } from "../controls/form-fields";
 import { element } from "../dom";
-import { inputSizeForm } from "../forms/input-size-form";
 import { insertCell } from "../history/insert-cell";
 import { ADD_MODEL, COMPARE_WITH } from "../other-graphs/other-graphs";
 
@@ -29,12 +28,6 @@ const EXPORT = {
   command: "export",
   keywords: "save write SavedModel pb tflite onnx",
 };
-const INPUT_SIZE = {
-  name: "Input size",
-  title: "Change the shape of an input",
-  command: "input_size",
-  keywords: "set_input placeholder resolution image shape",
-};
 const OPTIMIZED = {
   name: "Compare with TensorFlow's optimizer",
   title:
@@ -47,7 +40,7 @@ const OPTIMIZED = {
 export const OTHER_COMMANDS: readonly Called[] = [
   CLONE,
   EXPORT,
-  INPUT_SIZE,
+  inputSizeCommand([]),
   ADD_MODEL,
   COMPARE_WITH,
   OPTIMIZED,
@@ -184,12 +177,12 @@ function usualCommands(
     ...other,
     form: (close: () => void) => other.create(parts, "", close),
   }));
-  const size = (close: () => void) => inputSizeForm(inputs(), parts, close);
+  const size = inputSizeCommand([]);
   return [
     { ...CLONE, opens: true, act: async () => beginPart(parts) },
     { ...EXPORT, opens: true, act: async (control) => openExportMenu(control) },
     ...edits,
-    { ...INPUT_SIZE, form: size },
+    { ...size, ...commandEntry(size, parts, () => inputSizeCommand(inputs())) },
     ...others,
     { ...OPTIMIZED, act: (control) => optimize(parts, control) },
   ];

@@ -13,6 +13,7 @@ import {
   typedScope,
 } from "../../state/search-results";
 import { Combobox } from "../controls/combobox";
+import { fieldsOf } from "../controls/edit-commands";
 import { breakableName, button, element, hasFocus, ICONS, icon, uniqueId } from "../dom";
 import { replaceAllForm } from "../forms/replace-all-form";
 import { createHitList, type HitList } from "./hit-list";
@@ -382,7 +383,7 @@ function replaceAll(parts: Parts, done: () => void): { opener: HTMLElement; slot
     { class: "tgw-button", title: "Replace all matches of the pattern", "aria-expanded": "false" },
     () => {
       if (slot.children.length > 0) return close();
-      const form = replaceAllForm(null, parts, close, done);
+      const form = replaceAllForm(fieldsOf("replace_all"), null, parts, close, done);
       opener.setAttribute("aria-expanded", "true");
       slot.replaceChildren(form);
       form.querySelector("input")?.focus();

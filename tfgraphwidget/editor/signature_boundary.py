@@ -16,48 +16,51 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph import Signature
 
 
-class SignatureEnds(NamedTuple):
+class SignatureBoundary(NamedTuple):
     """Argument's tensor → key of the signature, and key → result's tensor; of a body."""
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
-def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
-    """The ends of a signature, followed through the calls that lead to a body.
+def signature_boundary(signature: Signature, view: GraphView) -> SignatureBoundary:
+    """The inputs and outputs of a signature, followed through the calls that lead to a body.
 
     Args:
         signature: A signature of the graph that was opened.
 
     Returns:
-        The ends in the body. What a call on the way does not pass on unchanged is left out.
+        The inputs and outputs in the body. What a call on the way does not pass on unchanged is
+        left out.
     """
     calls: list[CalledFunction] = []
     target: object = view.target
     while isinstance(target, CalledFunction):
         calls.insert(0, target)
         target = target.outer
-    ends = SignatureEnds({tensor: key for key, tensor in signature.inputs}, dict(signature.outputs))
+    boundary = SignatureBoundary(
+        {tensor: key for key, tensor in signature.inputs}, dict(signature.outputs)
+    )
     for call in calls:
-        ends = _inside(call, ends)
-    return ends
+        boundary = _inside(call, boundary)
+    return boundary
 
 
-def _inside(call: CalledFunction, ends: SignatureEnds) -> SignatureEnds:
-    """The same ends in the function that is called."""
+def _inside(call: CalledFunction, boundary: SignatureBoundary) -> SignatureBoundary:
+    """The same inputs and outputs in the function that is called."""
     index = call.outer.index
     if call.call not in index.ids:
-        return SignatureEnds({}, {})
+        return SignatureBoundary({}, {})
     node = index.nodes[index.ids[call.call]]
     tensors = [_origin(index, text) for text in node.input if text[:1] != "^"]
     arguments = [argument.name for argument in call.edition.opened.signature.input_arg]
-    results = list(call.edition.ends[1].values())
-    ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in ends.outputs.items()}
-    return SignatureEnds(
+    results = list(call.edition.boundary[1].values())
+    ports = {key: split_tensor(_origin(index, tensor)) for key, tensor in boundary.outputs.items()}
+    return SignatureBoundary(
         {
-            f"{name}:0": ends.inputs[tensor]
+            f"{name}:0": boundary.inputs[tensor]
             for name, tensor in zip(arguments, tensors, strict=False)
-            if tensor in ends.inputs
+            if tensor in boundary.inputs
         },
         {
             key: results[port or 0]
