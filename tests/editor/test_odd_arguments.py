@@ -1017,10 +1017,10 @@ def test_a_dead_tensor_has_no_value_and_is_refused_by_name() -> None:
 def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
     editor = tgw.example()
     variable = editor.graph.get_collection("variables")[0]
-    found = editor.compare({}, variable)
+    found = editor.compare({}, tensors=variable)
     assert [row.name for row in found.outputs] == ["net/hidden/w/Read/ReadVariableOp:0"]
     with pytest.raises(GraphEditError, match="refers to a resource and cannot be fed"):
-        editor.compare({variable.ref(): [[1.0]]}, "net/logits:0")
+        editor.compare({variable.ref(): [[1.0]]}, tensors="net/logits:0")
 
 
 def test_arguments_are_read_as_they_are_written() -> None:

@@ -42,8 +42,8 @@ from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ends_outside_loops as ends_outside_loops
-from .costs import Floats as Floats
 from .correspondence import corresponding_tensors as corresponding_tensors
+from .costs import Floats as Floats
 from .diff import Asset as Asset
 from .diff import Assets as Assets
 from .diff import ChangedValue as ChangedValue
