@@ -12,18 +12,21 @@ import numpy as np
 
 from tfgraphwidget import runtime
 from tfgraphwidget.editor.graph_run import Feeds, GraphRun, Values
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import GraphEditError, NotTrusted, SessionRefused
 from tfgraphwidget.graph import (
     BYTES,
     CONSTANTS,
     FUSED_BATCH_NORMS,
     HANDLE_DTYPES,
-    RESOURCE_HANDLES,
+    HANDLES,
+    VARIABLE_READS,
     Conditional,
+    Effect,
     GraphIndex,
     Loop,
     Mask,
     control_flow,
+    effect_of,
     effects_of,
     enclosing_blocks,
     forward,
@@ -32,6 +35,7 @@ from tfgraphwidget.graph import (
     of_type,
     side_effects,
     waiting_tensors,
+    writes,
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tensorflow_modules import tf
@@ -43,14 +47,25 @@ MAX_FAILURES = 20  # ops that fail, one found by each run, before a graph counts
 
 NO_VALUE = "which have no value in Python"
 NOT_FED = "which need a placeholder that is not fed"
-EFFECTS = "which the outputs do not need, and which change a state, print or draw random numbers"
-UNTRUSTED = "which do more than compute, in a file that is not trusted"
+EFFECTS = "which the outputs do not need, and which do more than compute"
+UNTRUSTED = "which do more than compute in a file that is not trusted"
 WAITING = "which wait for what is in a queue"
 UNKNOWN = "which need an op that TensorFlow does not know"
 DEAD = "in branches that were not taken"
 NO_ROUND = "in a loop without a round, or in branches not taken in its last"
 FAILED = "which cannot be computed: "
 RESERVED = "which only their gradients read"
+
+_REACHING = frozenset(
+    {
+        Effect.READS_FILES,
+        Effect.WRITES_FILES,
+        Effect.NETWORK,
+        Effect.PYTHON,
+        Effect.WAITS,
+        Effect.ENDS_PROCESS,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,8 @@ class Side:
             op_type: index.typing.definition(op_type) is None and op_type not in index.functions
             for op_type in index.kinds[0]
         }
-        effects = mask_of(index, side_effects(index, every)) & ~needed
+        reaching = of_type(index, lambda op_type: effect_of(op_type) in _REACHING)
+        effects = (mask_of(index, side_effects(index, every)) | reaching) & ~needed
         trust = self.run.source.trust
         dangerous = (
             set()
@@ -123,19 +139,36 @@ class Side:
     def is_weight(self, tensor: str) -> bool:
         """Whether a tensor is a constant, or the handle of a variable."""
         kind = self.index.types[self.index.op(tensor)]
-        return kind in CONSTANTS or kind in RESOURCE_HANDLES
+        return kind in CONSTANTS or kind in HANDLES
+
+    @cached_property
+    def _updates_variables(self) -> bool:
+        """Whether a run changes variables, so that reads may give other values than they have."""
+        needed = np.flatnonzero(needed_ops(self.index, self.feeds, self.outputs)).tolist()
+        return bool(writes(self.index, needed).any())
+
+    def variable_of(self, tensor: str) -> str:
+        """The handle of the variable whose value a tensor has all the time; "" for others."""
+        index, op = self.index, self.index.op(tensor)
+        if index.types[op] in VARIABLE_READS and index.input_lists[op]:
+            handle = index.input_lists[op][0]
+            if index.types[handle] in HANDLES and not self._updates_variables:
+                return f"{index.names[handle]}:0"
+        return ""
 
     def weights(self, tensors: Sequence[str]) -> dict[str, Array]:
         """The values of constants and variables, as far as they have any."""
         index, found = self.index, dict[str, Array]()
-        handles = [name for name in tensors if index.types[index.op(name)] in RESOURCE_HANDLES]
-        ops = {split_tensor(name)[0]: name for name in handles}
-        for op, value in self.run.weights(list(ops)).items():
-            found[ops[op]] = np.asarray(value)
+        variables = {}
         for name in tensors:
-            if name not in ops.values():
-                proto = index.nodes[index.op(name)].attr["value"].tensor
+            op = index.op(name)
+            if index.types[op] in HANDLES:
+                variables[index.names[op]] = name
+            else:
+                proto = index.nodes[op].attr["value"].tensor
                 found[name] = np.asarray(tf.make_ndarray(proto))
+        for op_name, value in self.run.weights(list(variables)).items():
+            found[variables[op_name]] = np.asarray(value)
         return found
 
     def expected_bytes(self, tensor: str) -> int:
@@ -194,7 +227,9 @@ class Runner:
                 return {}
             try:
                 values = run.run(names, self.side.feeds, self.side.values)
-            except SessionRefused as refusal:
+            except NotTrusted:
+                raise
+            except GraphEditError as refusal:  # the graph cannot be imported, or cannot run
                 if not self._exclude(index, names, refusal):
                     raise
             else:
@@ -208,13 +243,12 @@ class Runner:
             self.why[tensor] = reason
         return bool(reason)
 
-    def _exclude(self, index: GraphIndex, names: Sequence[str], refusal: SessionRefused) -> bool:
+    def _exclude(self, index: GraphIndex, names: Sequence[str], refusal: GraphEditError) -> bool:
         """Leave out what an op that fails computes; whether one was found."""
         error = refusal.__cause__
-        if not isinstance(error, tf.errors.OpError):
-            return False
+        message = error.message if isinstance(error, tf.errors.OpError) else refusal.why
         fetched = needed_ops(index, self.side.feeds, names)
-        for name in _named_ops(str(error.message)):
+        for name in _named_ops(str(message)):
             op = index.ids.get(name)
             if op is not None and fetched[op]:
                 reason = refusal.sentence.removesuffix(".")

@@ -99,7 +99,7 @@ def compare_all(
         return comparer.of_all()
     except NotTrusted:
         raise
-    except SessionRefused as refusal:
+    except GraphEditError as refusal:
         note = f"Only weights were compared, since one graph cannot run: {refusal.why}"
         return replace(_Comparer(before, now, pairs, tolerance, path).of_weights(), notes=(note,))
 
@@ -291,7 +291,8 @@ class _Comparer:
         """Compare tensors, as many at a time as fit in memory."""
         found: dict[str, TensorDifference] = {}
         random: set[str] = set()
-        for some in self._portions(names):
+        reads = {name: variable for name in names if (variable := self._variable_read(name))}
+        for some in self._portions([name for name in names if name not in reads]):
             others = [self.pairs[name] for name in some]
             theirs = self._values_of(0, others, with_run=with_run)
             ours = self._values_of(1, some, with_run=with_run)
@@ -304,6 +305,9 @@ class _Comparer:
             self._held = sum(value.nbytes for value in (*theirs.values(), *ours.values()))
             found |= differences
             random |= self._random(differences, theirs, ours) if with_run else set()
+        for name, variable in reads.items():
+            if variable in found:
+                found[name] = replace(found[variable], name=name, other=self.pairs[name])
         dropped = self._set_aside(found, random)
         for name in names:
             if name in dropped:
@@ -313,6 +317,14 @@ class _Comparer:
             else:
                 why = (runner.why.get(each) for runner, each in self._places(name))
                 self._leave_out(name, next(filter(None, why), NO_WEIGHT))
+
+    def _variable_read(self, name: str) -> str:
+        """The variable that a tensor reads, where its partner reads the partner of that, so that
+        neither needs to be fetched; "" for others.
+        """
+        variable = self.now.variable_of(name)
+        other = self.before.variable_of(self.pairs[name]) if variable else ""
+        return variable if other and self.pairs.get(variable) == other else ""
 
     def _places(self, name: str) -> tuple[tuple[Runner, str], tuple[Runner, str]]:
         """Who computes a tensor and its partner."""
@@ -648,6 +660,22 @@ def paired_names(
         f"{now.names[op]}:{port}": f"{before.names[was]}:{was_port}"
         for (op, port), (was, was_port) in found.items()
     }
+
+
+def with_results(pairs: Pairs, before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
+    """Pairs with results that have the same places in two graphs, and no partners by their ops.
+
+    Args:
+        pairs: {tensor now: tensor before}.
+        before: The results of the graph before.
+        now: The results of the graph now.
+    """
+    found, taken = dict(pairs), set(pairs.values())
+    for was, result in zip(before, now, strict=False):
+        if result not in found and was not in taken:
+            found[result] = was
+            taken.add(was)
+    return found
 
 
 def _replaced_ops(

@@ -243,20 +243,22 @@ def _compare_bodies(
 ) -> FirstDivergence | None:
     before, now = (body.side() for body in bodies)
     compared = comparing.compare_all(
-        before,
-        now,
-        comparing.paired_names(before.index, now.index),
-        tolerance,
-        (*path, bodies[1].function),
+        before, now, _pairs(bodies), tolerance, (*path, bodies[1].function)
     )
     if compared.notes and compared.first_divergence is None:
         raise GraphEditError(compared.notes[0])
     return compared.first_divergence
 
 
+def _pairs(bodies: Sequence[_Body]) -> dict[str, str]:
+    """The tensors of two bodies that are the same; results are by their places."""
+    pairs = comparing.paired_names(bodies[0].run.index, bodies[1].run.index)
+    return comparing.with_results(pairs, *(body.results for body in bodies))
+
+
 def _unequal_results(bodies: Sequence[_Body]) -> str:
     """Why the results of two functions differ in which all tensors agree."""
-    pairs = comparing.paired_names(bodies[0].run.index, bodies[1].run.index)
+    pairs = _pairs(bodies)
     for number, (one, other) in enumerate(zip(bodies[0].results, bodies[1].results, strict=False)):
         if pairs.get(other) != one:
             return (

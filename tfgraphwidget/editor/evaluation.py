@@ -205,6 +205,9 @@ class Evaluator:
         ours, theirs = self._feeds_of_both(feeds, matching)
         ends = self._ends(None if mode else tensors, now, ours, matching, strict=not mode)
         if mode:
+            results = list(before.outputs(()))
+            if len(results) == len(ends):
+                matching.every = comparing.with_results(matching.every, results, list(ends))
             if not matching.every:
                 raise GraphEditError(
                     "The two graphs have no tensor in common; "
@@ -235,8 +238,7 @@ class Evaluator:
             are = "is a tensor" if len(names) == 1 else "are tensors"
             raise GraphEditError(
                 f"compare: {names_text([*names])} {are} of this graph, and the second argument is "
-                "the other model; "
-                + in_cell("name tensors by tensors=[…].")
+                "the other model; " + in_cell("name tensors by tensors=[…].")
             )
 
     def _pairs_by_hand(

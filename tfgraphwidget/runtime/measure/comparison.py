@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -69,6 +70,19 @@ class FirstDivergence:
     path: tuple[str, ...] = ()
     round: int | None = None
     note: str = ""
+
+    def record(self) -> dict[str, object]:
+        """All of it as JSON can hold it."""
+        return {
+            "tensor": self.tensor,
+            "op": self.op,
+            "type": self.op_type,
+            "path": list(self.path),
+            "round": self.round,
+            "note": self.note,
+            "difference": _json_record(self.difference),
+            "inputs": [_json_record(each) for each in self.inputs],
+        }
 
     def __repr__(self) -> str:
         place = "".join(f" in {function!r}" for function in reversed(self.path))
@@ -176,7 +190,18 @@ class Comparison:
 
     def rows(self) -> list[dict[str, object]]:
         """The tensors as JSON can hold them, the worst first."""
-        return [_record(tensor) for tensor in self.worst]
+        return [_json_record(tensor) for tensor in self.worst]
+
+    def record(self) -> dict[str, object]:
+        """All of it as JSON can hold it."""
+        first = self.first_divergence
+        return {
+            "differs": bool(self),
+            "first_divergence": None if first is None else first.record(),
+            "tensors": self.rows(),
+            "not_compared": {reason: list(names) for reason, names in self.not_compared.items()},
+            "notes": list(self.notes),
+        }
 
     def __repr__(self) -> str:
         lines: list[str] = []
@@ -228,6 +253,14 @@ def _record(tensor: TensorDifference) -> dict[str, object]:
         *norms,
     )
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def _json_record(tensor: TensorDifference) -> dict[str, object]:
+    """A row of the table as JSON can hold it, which has no infinity: that is None."""
+    return {
+        column: None if isinstance(value, float) and not math.isfinite(value) else value
+        for column, value in _record(tensor).items()
+    }
 
 
 def compare_outputs(
