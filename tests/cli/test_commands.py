@@ -622,7 +622,7 @@ def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes
     assert "rate" in names, "what callers feed stays"
     assert not any(name.startswith("dropout/") for name in names)
     feeds = {"x:0": np.arange(8, dtype=np.float32).reshape(2, 4)}
-    assert "equal" in repr(tgw.edit(out).compare(feeds, ["y:0"], other=file))
+    assert "equal" in repr(tgw.edit(out).compare(feeds, tensors=["y:0"], other=file))
 
 
 @pytest.mark.parametrize("name", ["saved", "graph.meta"])

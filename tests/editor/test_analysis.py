@@ -15,7 +15,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, read, v1
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
 from tfgraphwidget.graph.diff import Difference
-from tfgraphwidget.runtime.measure.comparison import output_difference
+from tfgraphwidget.runtime.measure.tensor_difference import tensor_difference
 
 ROWS = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
@@ -120,7 +120,7 @@ def test_a_difference_is_shown_until_it_is_taken_away(editor: tgw.GraphEditor) -
 def test_nothing_changed_gives_the_same_numbers(editor: tgw.GraphEditor) -> None:
     found = editor.compare({"x:0": ROWS})
     assert found.same
-    assert [output.name for output in found.outputs] == ["net/logits:0"]
+    assert [output.name for output in found] == ["net/logits:0"]
     assert found.largest == 0.0
     assert "equal" in repr(found)
 
@@ -131,7 +131,7 @@ def test_the_largest_difference_is_that_of_the_numbers(
     old = session.run("net/logits:0", {"x:0": ROWS})
     before = read(editor.graph.get_collection("variables"), session)
     editor.reroute("net/two/out:0", to="net/one/out:0")
-    found = editor.compare({"x": ROWS}, outputs="net/logits")["net/logits"]
+    found = editor.compare({"x": ROWS}, tensors="net/logits")["net/logits"]
     new = editor.session.run("net/logits:0", {"x:0": ROWS})
     assert found.largest == pytest.approx(np.abs(old - new).max(), rel=1e-5)
     assert found.differing == np.count_nonzero(old != new)
@@ -147,17 +147,17 @@ def test_both_run_with_the_values_that_the_session_has_now(
 ) -> None:
     editor.rename("net/one", "first")
     first = editor.graph.get_collection("variables")[0]
-    assert editor.compare({"x": ROWS}, "net/logits").same
+    assert editor.compare({"x": ROWS}, tensors="net/logits").same
     fill(first, 0.25, editor.session)
-    assert editor.compare({"x": ROWS}, "net/logits").same
+    assert editor.compare({"x": ROWS}, tensors="net/logits").same
     editor.freeze("net/logits")
-    found = editor.compare({"x": ROWS}, "net/logits")
+    found = editor.compare({"x": ROWS}, tensors="net/logits")
     assert found.same, found
 
 
 def test_outputs_are_those_chosen(editor: tgw.GraphEditor) -> None:
     editor.mark("x:0", ["net/one/out:0", "net/two/out:0"])
-    assert [output.name for output in editor.compare({"x": ROWS}).outputs] == [
+    assert [output.name for output in editor.compare({"x": ROWS})] == [
         "net/one/out:0",
         "net/two/out:0",
     ]
@@ -169,17 +169,17 @@ def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) ->
     editor.mark()
     found = editor.compare({"x": ROWS}, other=before)
     assert found.same
-    assert found.missing == ("copy/net/logits:0",)
+    assert found.not_compared == {"was not there before": ("copy/net/logits:0",)}
     assert "copy/net/logits:0  was not there before" in repr(found)
     with pytest.raises(
         GraphEditError, match="'copy/net/logits:0' is not in the graph to compare with"
     ):
-        editor.compare({"x": ROWS}, "copy/net/logits")
+        editor.compare({"x": ROWS}, tensors="copy/net/logits")
 
 
 def test_what_is_not_fed_is_named(editor: tgw.GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="Placeholder 'x' is needed and not fed"):
-        editor.compare({}, "net/logits")
+        editor.compare({}, tensors="net/logits")
     with pytest.raises(SessionRefused, match="Cannot feed"):
         editor.compare({"x": ROWS[:, :2]})
     with pytest.raises(SessionRefused, match="no session"):
@@ -197,11 +197,13 @@ def test_what_is_not_fed_is_named(editor: tgw.GraphEditor) -> None:
 def test_a_file_has_the_values_of_its_checkpoint(saved: Path) -> None:
     editor = tgw.edit(saved, checkpoint=saved.with_suffix(""))
     editor.reroute("net/two/out:0", to="net/one/out:0")
-    found = editor.compare({"x": ROWS}, "net/logits")
+    found = editor.compare({"x": ROWS}, tensors="net/logits")
     assert found.largest
     assert found.largest > 0
     assert editor.graph is not None
-    assert editor.compare({"x": ROWS}, "net/logits").largest == found.largest, "imported meanwhile"
+    assert editor.compare({"x": ROWS}, tensors="net/logits").largest == found.largest, (
+        "imported meanwhile"
+    )
 
 
 def test_another_has_its_own_values_if_it_has_any(editor: tgw.GraphEditor, saved: Path) -> None:
@@ -238,7 +240,7 @@ def test_tables_are_filled_on_both_sides() -> None:
     ]
     editor.set_constant(numbers, np.array([1, 5], np.int32))
     assert editor.compare({"word": ["a", "c"]}).same
-    assert editor.compare({"word": ["a", "b"]}, "number").largest == 3.0
+    assert editor.compare({"word": ["a", "b"]}, tensors="number").largest == 3.0
 
 
 class Scaled(tf.Module):
@@ -262,7 +264,7 @@ def test_a_functions_bodies_are_run_with_copies_of_its_variables(tmp_path: Path)
     editor = tgw.edit(module.__call__)
     editor.bypass("positive")
     found = editor.compare({"x": [1.0, -2.0]})
-    assert [output.largest for output in found.outputs] == [12.0]
+    assert [output.largest for output in found] == [12.0]
     assert module.w.numpy() == 3.0
     tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.__call__)
     loaded = tgw.edit(tmp_path / "m", signature="serving_default")
@@ -280,7 +282,7 @@ def tripled(x: tf.Tensor) -> tf.Tensor:
 def test_what_a_function_gives_after_an_edit_is_compared_with_what_it_gave() -> None:
     editor = tgw.edit(tripled)
     editor.bypass(editor.ops("product", "Identity"), by="positive:0")
-    (output,) = editor.compare({"x": [1.0, -2.0]}).outputs
+    (output,) = editor.compare({"x": [1.0, -2.0]})
     assert (output.name, output.largest) == ("positive:0", 4.0)
 
 
@@ -312,7 +314,7 @@ def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) 
     with pytest.raises(SessionRefused, match="comes without values"):
         editor.compare(
             {"input": np.zeros((1, 299, 299, 3), np.float32)},
-            "net/InceptionV3/Predictions/Reshape_1",
+            tensors="net/InceptionV3/Predictions/Reshape_1",
         )
 
 
@@ -333,7 +335,7 @@ def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) 
 def test_values_of_any_kind_are_apart(
     before: Any, after: Any, largest: float | None, differing: int
 ) -> None:
-    found = output_difference("a", np.array(before), np.array(after))
+    found = tensor_difference("a", np.array(before), np.array(after))
     assert (found.largest, found.differing) == (largest, differing)
     assert found.same == (differing == 0 and len(before) == len(after))
     assert all(isinstance(text, str) for text in found.row())

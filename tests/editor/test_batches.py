@@ -533,7 +533,7 @@ def test_an_output_must_be_named_for_a_comparison_that_names_outputs(
     editor: tgw.GraphEditor,
 ) -> None:
     with pytest.raises(GraphEditError, match="named are none"):
-        editor.compare(FEEDS, editor.ops(), other=tgw.example())
+        editor.compare(FEEDS, tensors=editor.ops(), other=tgw.example())
 
 
 def test_values_of_graphs_without_variables_are_compared_as_constants(

@@ -224,7 +224,7 @@ def test_the_graph_as_edited_is_compared_probed_and_measured(
     editor: tgw.GraphEditor, tmp_path: Path
 ) -> None:
     other = tgw.edit(Path(written().name) / "m.meta", checkpoint=Path(written().name) / "m")
-    assert editor.compare({"x:0": X}, "z:0", other=other).largest == 0
+    assert editor.compare({"x:0": X}, tensors="z:0", other=other).largest == 0
     assert editor.probe("z:0", {"x:0": X})["z"]
     assert editor.measure("z:0", {"x:0": X}, runs=1)
     editor.mark("x:0", "z:0")

@@ -98,7 +98,7 @@ WORKS: dict[str, Work] = {
     "save": (with_edits, lambda editor, folder: editor.save(folder / "a.meta", overwrite=True)),
     "probe": (with_edits, lambda editor, _: editor.probe(["net/logits:0"], FEEDS)),
     "measure": (with_edits, lambda editor, _: editor.measure(["net/logits:0"], FEEDS)),
-    "compare": (with_edits, lambda editor, _: editor.compare(FEEDS, outputs=["net/logits:0"])),
+    "compare": (with_edits, lambda editor, _: editor.compare(FEEDS, tensors=["net/logits:0"])),
     "sync": (with_edits, lambda editor, _: editor["other"].sync()),
     "renew": (with_edits, lambda editor, _: tgw.renew(editor.session)),
 }  # fmt: skip

@@ -1009,7 +1009,10 @@ def test_a_dead_tensor_has_no_value_and_is_refused_by_name() -> None:
     assert editor.probe("choice/Switch", {"x:0": 1.0})["choice/Switch:0"].value is None
     with pytest.raises(GraphEditError, match="'choice/Switch:0' has no value in this run"):
         editor.probe("choice/Switch:0", {"x:0": 1.0})
-    for call in (editor.compare, lambda feeds, tensor: editor.measure(tensor, feeds)):
+    for call in (
+        lambda feeds, tensor: editor.compare(feeds, tensors=tensor),
+        lambda feeds, tensor: editor.measure(tensor, feeds),
+    ):
         with pytest.raises(GraphEditError, match="branch of a conditional that was not taken"):
             call({"x:0": 1.0}, "choice/Switch:0")
 
@@ -1017,10 +1020,10 @@ def test_a_dead_tensor_has_no_value_and_is_refused_by_name() -> None:
 def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
     editor = tgw.example()
     variable = editor.graph.get_collection("variables")[0]
-    found = editor.compare({}, variable)
-    assert [row.name for row in found.outputs] == ["net/hidden/w/Read/ReadVariableOp:0"]
+    found = editor.compare({}, tensors=variable)
+    assert [row.name for row in found] == ["net/hidden/w/Read/ReadVariableOp:0"]
     with pytest.raises(GraphEditError, match="refers to a resource and cannot be fed"):
-        editor.compare({variable.ref(): [[1.0]]}, "net/logits:0")
+        editor.compare({variable.ref(): [[1.0]]}, tensors="net/logits:0")
 
 
 def test_arguments_are_read_as_they_are_written() -> None:

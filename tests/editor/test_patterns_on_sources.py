@@ -218,9 +218,7 @@ def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_sour
     ]
     compared = editor.compare({f"{x}:0": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)})
     assert len(compared) == 2
-    assert all(
-        output.relative is not None and output.relative < 1e-5 for output in compared.outputs
-    )
+    assert all(output.relative is not None and output.relative < 1e-5 for output in compared)
     for _ in REPLACED:
         editor.undo()
     assert [node.name for node in editor._core.index.nodes] == [node.name for node in nodes]

@@ -368,9 +368,9 @@ def test_a_graph_is_not_compared_apart_by_what_only_a_session_has_in_a_queue() -
     with pytest.raises(
         SessionRefused, match=r"'dequeue:0' would be waited for without end.*feeds={'dequeue:0': …}"
     ):
-        editor.compare({}, "y:0")
-    assert editor.compare({"dequeue:0": [1, 1]}, "y:0")["y:0"].same
-    assert editor.compare({}, "filled:0")["filled:0"].same  # the run fills the queue itself
+        editor.compare({}, tensors="y:0")
+    assert editor.compare({"dequeue:0": [1, 1]}, tensors="y:0")["y:0"].same
+    assert editor.compare({}, tensors="filled:0")["filled:0"].same  # the run fills the queue itself
 
 
 def add_slow(x: tf.Tensor, seconds: float) -> None:
@@ -428,12 +428,12 @@ def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(
         before = queue.dequeue(name="before")
         tf.identity(v1.cond(use, lambda: before * 2.0, lambda: x + 1.0), name="z")
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    assert editor.compare({"use": False, "x": 1.0}, "y:0")["y:0"].same
+    assert editor.compare({"use": False, "x": 1.0}, tensors="y:0")["y:0"].same
     late = (
         r"longer than 0.5 seconds, and 'cond/dequeue:0' may be waited for without end"
         r".*feeds={'cond/dequeue:0': …}"
     )
     with pytest.raises(SessionRefused, match=late):
-        editor.compare({"use": True, "x": 1.0}, "y:0")
+        editor.compare({"use": True, "x": 1.0}, tensors="y:0")
     with pytest.raises(SessionRefused, match=r"'before:0' would be waited for without end"):
-        editor.compare({"use": False, "x": 1.0}, "z:0")
+        editor.compare({"use": False, "x": 1.0}, tensors="z:0")

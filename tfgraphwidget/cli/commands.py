@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command
     from tfgraphwidget.lint import Report
+    from tfgraphwidget.runtime.measure import Comparison
 
 
 def print_code(options: argparse.Namespace) -> int:
@@ -123,6 +124,8 @@ def export(options: argparse.Namespace) -> int:
 def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any."""
     if is_checkpoint(options.before) and is_checkpoint(options.after):
+        if options.feeds:
+            raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(
             ChangedValue(name, name, distance) for name, distance in changed.items() if distance
@@ -144,15 +147,28 @@ def print_diff(options: argparse.Namespace) -> int:
         difference = replace(
             after.diff(before, values=options.values), between=(options.before, options.after)
         )
-    return _print_difference(options, difference)
+        comparison = None
+        if options.feeds:
+            from tfgraphwidget.cli.feeds import parse_feeds
+
+            tell("Running both graphs")
+            feeds = parse_feeds(options.feeds, after)
+            comparison = after.compare(feeds, before, "all", tolerance=options.tolerance)
+    return _print_difference(options, difference, comparison)
 
 
-def _print_difference(options: argparse.Namespace, difference: Difference) -> int:
-    if options.json:
+def _print_difference(
+    options: argparse.Namespace, difference: Difference, comparison: Comparison | None = None
+) -> int:
+    if options.json and comparison is not None:
+        rows = {"difference": difference.rows(), "comparison": comparison.record()}
+        print_output(json.dumps(rows, indent=1))
+    elif options.json:
         print_output(json.dumps(difference.rows(), indent=1))
     else:
-        print_output("\n".join(map(escape, repr(difference).splitlines())))
-    return 1 if difference else 0
+        texts = [repr(difference)] + ([] if comparison is None else ["", repr(comparison)])
+        print_output("\n".join(map(escape, "\n".join(texts).splitlines())))
+    return 1 if difference or comparison else 0
 
 
 def print_lint(options: argparse.Namespace) -> int:

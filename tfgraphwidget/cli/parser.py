@@ -17,6 +17,7 @@ examples:
   tfgraphwidget show model.pb --html model.html        write a page that needs no server
   tfgraphwidget info saved_model/                      list ops, variables, signatures and sizes
   tfgraphwidget diff before.pb after.pb                list what changed
+  tfgraphwidget diff a.pb b.pb --feeds all=random      and where the values first differ
   tfgraphwidget lint model.pb                          list what stands in the way of a deployment
   tfgraphwidget export m.meta out.pb --checkpoint m --frozen --outputs softmax
   tfgraphwidget code model.pb edits.json               print the Python of edits that
@@ -228,7 +229,11 @@ def _add_export(add: Add) -> None:
 
 def _add_diff(add: Add) -> None:
     diff = add(
-        "diff", "list the differences between two graphs", "before.pb after.pb", "a.pb b/ --json"
+        "diff",
+        "list the differences between two graphs; with --feeds run both, and compare all tensors",
+        "before.pb after.pb",
+        "a.pb b/ --json",
+        "a.pb b.pb --feeds x=random:1,224,224,3 --tolerance 1e-4",
     )
     diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
     diff.add_argument(
@@ -242,8 +247,38 @@ def _add_diff(add: Add) -> None:
         "--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs"
     )
     diff.add_argument(
-        "--json", action="store_true", help="print every difference, as a JSON list of rows"
+        "--feeds",
+        nargs="+",
+        action="extend",
+        metavar="NAME=VALUE",
+        help="run both graphs on these values, and compare all tensors too: NAME is a placeholder "
+        "of B, an input of its signature, or all; VALUE is random, zeros or ones, with a shape "
+        "where it is not known (random:1,224,224,3), a .npy file, or JSON. The exit code is 1 "
+        "when the graphs differ in structure or, beyond the tolerance, in values",
     )
+    diff.add_argument(
+        "--tolerance",
+        type=_tolerance,
+        metavar="NUMBER",
+        help="the largest difference that counts as equal, by the largest magnitude of a tensor; "
+        "by default what rounding explains",
+    )
+    diff.add_argument(
+        "--json",
+        action="store_true",
+        help='print every difference, as a JSON list of rows; with --feeds as {"difference": '
+        'rows, "comparison": {"first_divergence", "tensors", "not_compared", "notes"}}',
+    )
+
+
+def _tolerance(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not number >= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0, such as 1e-4")
+    return number
 
 
 def _add_lint(add: Add) -> None:

@@ -16,7 +16,15 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, effects_of
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
+from tfgraphwidget.tf_types import (
+    KerasModel,
+    Module,
+    Named,
+    OpLike,
+    RunMetadata,
+    TensorKey,
+    TensorsLike,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -106,37 +114,60 @@ class AnalysisAPI(ArgumentChecks):
     def compare(
         self,
         feeds: Mapping[TensorKey, object] | None = None,
-        outputs: TensorsLike | None = None,
         other: object = None,
+        tensors: TensorsLike | None = None,
+        *,
+        tolerance: float | Mapping[str, float] | None = None,
+        pairs: Mapping[TensorKey, str | Named] | None = None,
     ) -> runtime.measure.Comparison:
-        """Compare the outputs of the graph as opened and as it is now, on the same feeds.
+        """Compare what the graph computes with the graph as it was opened, or with another model.
 
         Both run in separate sessions with the present values of the variables (from the session,
         the checkpoint or the function), so that the graph and its session do not change.
 
+        With `tensors="all"`, every tensor is compared that both graphs have and compute on these
+        feeds, and `first_divergence` names the first that differs while all that it is computed
+        from agrees: also inside of functions that an op calls, in the first round of a loop in
+        which something differs, and a variable or constant where that is what differs. What has a
+        side effect runs only if the outputs need it. Tensors that are random are not compared.
+
         Args:
             feeds: {tensor: value}.
-            outputs: The tensors to compare; None for the marked outputs, those of the signature or
-                function, or those that are computed from the feeds and have no consumers.
             other: What to compare with in place of the graph as it was opened: another editor, or
                 what `tgw.edit` opens. It has the values of its own variables, if it has any.
+            tensors: The tensors to compare; "all" for all of them; "weights" for variables and
+                constants, without a run, and then `other` may be a checkpoint. None for the marked
+                outputs, those of the signature or function, or those that are computed from the
+                feeds and have no consumers.
+            tolerance: The largest difference that counts as equal, relative to the scale of a
+                tensor, which is its largest magnitude; or one for each dtype. None for what
+                rounding explains, given the dtypes and how many numbers were summed; integers,
+                booleans and strings are exact then.
+            pairs: {tensor: tensor of the other graph}, where these are not matched as they should
+                be.
 
         Returns:
-            For each output its dtype, shape, and the largest absolute and relative difference.
+            For each tensor its dtype, shape, and the largest absolute and relative difference;
+            false in `if` where nothing differs.
 
         Raises:
-            GraphEditError: Only one of the graphs has an output.
+            GraphEditError: Only one of the graphs has an output, or takes a feed.
             SessionRefused: One of the graphs cannot run.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> report = editor.bypass("net/hidden/Relu")
-            >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, "net/logits:0")
+            >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, tensors="net/logits:0")
             output        dtype    shape   max abs  max rel
             net/logits:0  float32  (1, 3)  10.2     1.2
+            >>> other = tgw.example()
+            >>> report = other.set_constant("net/hidden/b", [0.5] * 8)
+            >>> compared = other.compare({"x:0": [[1, 2, 3, 4]]}, tgw.example(), "all")
+            >>> compared.first_divergence.tensor
+            'net/hidden/b:0'
         """
-        return self._core.evaluator.compare(feeds, outputs, other)
+        return self._core.evaluator.compare(feeds, other, tensors, tolerance=tolerance, pairs=pairs)
 
     # Values
 

@@ -75,10 +75,10 @@ def edit_and_compare(
         report = executor.edit(command)
         if not report:
             return report
-        comparison = core.evaluator.compare(feeds, None, None)
+        comparison = core.evaluator.compare(feeds)
     return replace(
         report,
-        notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison.outputs)),
+        notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison)),
     )
 
 

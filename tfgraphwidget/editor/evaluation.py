@@ -7,16 +7,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfgraphwidget import edits, runtime, sources
-from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor import comparing
+from tfgraphwidget.editor.compared_sides import Side
+from tfgraphwidget.editor.graph_run import Feeds, Fetch, GraphRun, Renames, Values
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
+    REQUIRED_PLACEHOLDERS,
     Assets,
     Difference,
     FunctionRef,
@@ -26,7 +30,6 @@ from tfgraphwidget.graph import (
     difference,
     effects_of,
     forward,
-    key_of,
     mask_of,
     needed_ops,
     side_effects,
@@ -36,161 +39,18 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
     from tfgraphwidget.editor.executor import EditExecutor
-    from tfgraphwidget.edits import History, Patch
-    from tfgraphwidget.graph import BodyState, VariableDef
+    from tfgraphwidget.edits import History
     from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
     from tfgraphwidget.sources import Body, Source
 
-VariableKey = tuple[str, bytes, str]
-"""Kind, container and key of the state of a variable."""
-Values = Mapping[VariableKey, object]
-Feeds = Mapping[str, object]
-Fetch = tuple[Sequence[str], Feeds]
-"""Names of outputs, and feeds."""
-Renames = Iterable[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class GraphRun:
-    """A graph that can be run: `index` is it, and `body` of `source` is where its state is.
-
-    `patches` are the edits that made it; `readers` gives what reads the values of a file's
-    variables, by handle op.
-    """
-
-    source: sources.Source
-    body: sources.Body
-    index: GraphIndex
-    patches: tuple[edits.Patch, ...] = ()
-    readers: Callable[[], Mapping[str, Callable[[], object]]] = dict
-
-    @property
-    def is_body(self) -> bool:
-        """Whether it is a function's."""
-        return self.body is not self.source.body or bool(self.source.refusal)
-
-    def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
-        """The outputs of the function or signature: {tensor after some edits: tensor before}.
-
-        A result that the edits have removed is none.
-
-        Args:
-            patches: The changes of the edits, oldest first.
-        """
-        signature = self.source.signature
-        outputs = (
-            self.body.returns
-            if self.is_body
-            else {}
-            if signature is None
-            else dict(signature.outputs)
-        )
-        now = edits.track_boundary((), outputs, patches)[1]
-        remaining = {
-            key: tensor for key, tensor in now.items() if split_tensor(tensor)[0] in self.index.ids
-        }
-        return {remaining[key]: name for key, name in outputs.items() if key in remaining}
-
-    @cached_property
-    def state(self) -> BodyState:
-        """The state that a function's body reads: captured variables and tables."""
-        return function_bodies.edited_state(self.source, self.body, self.index, self.patches)
-
-    def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
-        """Raise when the tensors need a placeholder that has no value."""
-        runtime.measure.probe.check_feeds(
-            self.index, tensors, feeds, self.state.names if self.is_body else ()
-        )
-
-    def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
-        """The placeholders that tensors need values of. Raises GraphEditError for a handle."""
-        return runtime.measure.probe.needed_placeholders(
-            self.index, tensors, (), self.state.names if self.is_body else ()
-        )
-
-    def without_handles(self, tensors: Sequence[str], feeds: Feeds) -> tuple[str, ...]:
-        """The tensors that can be fetched: no handles, and none that depends on one being fed."""
-        return runtime.measure.probe.without_handles(
-            self.index, tensors, feeds, self.state.names if self.is_body else ()
-        )
-
-    def values(
-        self, outputs: Sequence[str], feeds: Feeds, known_values: Values
-    ) -> dict[VariableKey, object]:
-        """The values of the variables that the outputs need, by state.
-
-        Args:
-            known_values: Values by state. They are not read again.
-
-        Returns:
-            The values by kind, container and key of the state, those of `known_values` included. A
-            function's body has none.
-
-        Raises:
-            SessionRefused: A variable has no value, or the session cannot run.
-        """
-        if self.is_body:
-            return {}
-        variables = {
-            self._key(v): v
-            for v in runtime.sandbox.evaluation.variables_for(self.index, outputs, feeds)
-        }
-        unknown = {key: v for key, v in variables.items() if key not in known_values}
-        read = self._read(unknown.values()) if unknown else {}
-        return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
-
-    def _read(self, variables: Collection[VariableDef]) -> Mapping[str, object]:
-        readers = self.readers()
-        if all(variable.handle in readers for variable in variables):
-            return {variable.handle: readers[variable.handle]() for variable in variables}
-        graph, session = self.source.graph, self.source.session
-        if graph is not None and session is not None:
-            sessions.check_session(session, graph)
-        try:
-            return sessions.read_variables(self.source, self.source.body, variables)
-        except sessions.MissingValues as error:  # it proposes what a clone could do
-            missing = error.missing
-            raise sessions.MissingValues(
-                missing, f"{missing}; run {missing.initializers} first."
-            ) from None
-
-    def run(
-        self, outputs: Sequence[str], feeds: Feeds, values: Values
-    ) -> list[runtime.sandbox.evaluation.Array]:
-        """The outputs, run aside; a function's body has the values of its variables itself.
-
-        Args:
-            values: Values of variables by state, as `values` returns them. A function's body
-                ignores them.
-
-        Returns:
-            The values, in the order of `outputs`.
-
-        Raises:
-            GraphEditError: A part of a function's body cannot be copied.
-            SessionRefused: The graph cannot run.
-        """
-        if self.is_body:
-            return runtime.sandbox.evaluation.run_body(
-                self.index, self.state, outputs, feeds, self.source.trust
-            )
-        mine = {
-            v.handle: values[self._key(v)]
-            for v in runtime.sandbox.evaluation.variables_for(self.index, outputs, feeds)
-        }
-        return runtime.sandbox.evaluation.run_graph(
-            self.index, outputs, feeds, mine, self.source.trust
-        )
-
-    def _key(self, variable: VariableDef) -> tuple[str, bytes, str]:
-        return key_of(self.index, self.index.ids[variable.handle])
+_ALL, _WEIGHTS = "all", "weights"
+"""What `compare` takes for all tensors, and for variables and constants only."""
 
 
 class Evaluator:
@@ -301,49 +161,164 @@ class Evaluator:
         return replace(changes, signatures=signatures, between=("as it was opened", "as it is now"))
 
     def compare(
-        self, feeds: Mapping[TensorKey, object] | None, outputs: TensorsLike | None, other: object
+        self,
+        feeds: Mapping[TensorKey, object] | None,
+        other: object = None,
+        tensors: TensorsLike | None = None,
+        *,
+        tolerance: object = None,
+        pairs: Mapping[TensorKey, object] | None = None,
     ) -> Comparison:
-        """Run the graph before and after edits on the same feeds; see `AnalysisAPI.compare`.
+        """Run the graph and another one on the same feeds; see `AnalysisAPI.compare`.
 
         Args:
             feeds: {tensor: value}, or None.
-            outputs: The tensors to compare; None for the marked ones, those of the signature or
-                function, or those that the feeds lead to, whichever there are first.
             other: The model to compare with; None for the graph as it was opened.
+            tensors: The tensors to compare; "all" for all that have partners, "weights" for
+                variables and constants; None for the marked outputs, those of the signature or
+                function, or those that the feeds lead to, whichever there are first.
+            tolerance: What counts as equal: None, a number, or {dtype: number}.
+            pairs: {tensor: tensor of the other graph}, where the matching is to be corrected.
 
         Returns:
-            How far each output is from that of the other graph.
+            How far each tensor is from that of the other graph.
 
         Raises:
-            GraphEditError: Only one of the graphs has an output.
+            GraphEditError: Only one of the graphs has an output, or takes a feed.
             SessionRefused: One of the graphs cannot run.
         """
-        executor, arguments = self._executor, self._arguments
+        executor = self._executor
+        self._check_is_model(other)
+        limit = runtime.measure.Tolerance.of(tolerance)
+        mode = tensors if isinstance(tensors, str) and tensors in (_ALL, _WEIGHTS) else ""
+        if mode == _WEIGHTS and _is_weight_file(other):
+            from tfgraphwidget.editor import synchronization
+
+            return comparing.compare_stores(
+                *synchronization.paired_stores(executor.source, executor.index, other), limit
+            )
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
-        fed = arguments.feeds(feeds)
-        originals = {
-            name: original_name(name, (patch.input_renames for patch in patches)) for name in fed
-        }
-        compared = now.outputs(executor.patches())
-        boundary_outputs = executor.view.boundary[1]
-        if outputs is not None or boundary_outputs or not compared:
-            tensors = arguments.readable(
-                arguments.fetches(boundary_outputs if outputs is None else outputs)
-            )
-            if outputs is not None and not tensors:
+        by_hand = self._pairs_by_hand(before.index, pairs or {})
+        matching = _Matching(before.index, now.index, patches, by_hand)
+        ours, theirs = self._feeds_of_both(feeds, matching)
+        ends = self._ends(None if mode else tensors, now, ours, matching, strict=not mode)
+        if mode:
+            results = list(before.outputs(()))
+            if len(results) == len(ends):
+                matching.every = comparing.with_results(matching.every, results, list(ends))
+            if not matching.every:
                 raise GraphEditError(
-                    "compare: the outputs that are named are none; name some, or leave them out "
-                    "for those of the graph."
+                    "The two graphs have no tensor in common; "
+                    + in_cell("pair some by hand: pairs={'x:0': 'input:0'}.")
                 )
-            names = tensors or default_outputs(now.index, fed)
-            compared = {
-                name: original_name(name, (patch.renamed for patch in patches)) for name in names
-            }
+            outputs = tuple(name for name in ends if name in matching.every)
+            compared = comparing.compare_all(
+                Side(before, theirs, tuple(matching.every[name] for name in outputs)),
+                Side(now, ours, tuple(ends)),
+                matching.every,
+                limit,
+                weights_only=mode == _WEIGHTS,
+            )
+            return replace(compared, what="weight") if mode == _WEIGHTS else compared
         return _compare_runs(
-            (before, now), {**originals, **compared}, tuple(compared), fed, must=outputs is not None
+            (before, now), ends, (theirs, ours), matching, limit, must=tensors is not None
         )
+
+    def _check_is_model(self, other: object) -> None:
+        """Raise for tensors where the other model belongs: they came second once."""
+        index = self._executor.index
+        names = [other] if isinstance(other, str) else other
+        if not isinstance(names, list | tuple | set | frozenset) or not names:
+            return
+        if all(isinstance(n, str) and split_tensor(n)[0] in index.ids for n in names) and not (
+            isinstance(other, str) and Path(other).exists()
+        ):
+            are = "is a tensor" if len(names) == 1 else "are tensors"
+            raise GraphEditError(
+                f"compare: {names_text([*names])} {are} of this graph, and the second argument is "
+                "the other model; " + in_cell("name tensors by tensors=[…].")
+            )
+
+    def _pairs_by_hand(
+        self, before: GraphIndex, pairs: Mapping[TensorKey, object]
+    ) -> dict[str, str]:
+        """{tensor: tensor of the other graph} as a caller gives it, by full names."""
+        by_hand = {}
+        for here, there in pairs.items():
+            name = str(there if isinstance(there, str) else getattr(there, "name", there))
+            op = before.names[before.op(name)]
+            (tensor, *_) = self._arguments.fetches(here) or (self._arguments.name(here),)
+            by_hand[tensor] = f"{op}:{(split_tensor(name)[1] or 0) if name != op else 0}"
+        return by_hand
+
+    def _feeds_of_both(
+        self, feeds: Mapping[TensorKey, object] | None, matching: _Matching
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """The feeds of this graph and of the other one, each by its own names.
+
+        Raises:
+            GraphEditError: A feed is known to one of the graphs only.
+        """
+        ours, theirs = self._feeds_by_graph(feeds or {}, matching.before)
+        there = _partners_of_feeds(matching.now, ours, matching.before, theirs, matching.there)
+        here = _partners_of_feeds(matching.before, theirs, matching.now, ours, matching.here)
+        by_hand = {**there, **{name: other for other, name in here.items()}}
+        matching.add(by_hand)
+        return (
+            {**{name: theirs[other] for other, name in here.items()}, **ours},
+            {**{other: ours[name] for name, other in there.items()}, **theirs},
+        )
+
+    def _feeds_by_graph(
+        self, feeds: Mapping[TensorKey, object], before: GraphIndex
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """The feeds that this graph has, by name, and those that only the other one has."""
+        ours: dict[str, object] = {}
+        theirs: dict[str, object] = {}
+        for key, value in feeds.items():
+            is_theirs = (
+                isinstance(key, str)
+                and split_tensor(key)[0] in before.ids
+                and split_tensor(key)[0] not in self._executor.index.ids
+            )
+            if is_theirs:
+                theirs[f"{key}:0" if key in before.ids else str(key)] = value
+            else:
+                ours |= self._arguments.feeds({key: value})
+        return ours, theirs
+
+    def _ends(
+        self,
+        named: TensorsLike | None,
+        now: GraphRun,
+        feeds: Feeds,
+        matching: _Matching,
+        *,
+        strict: bool,
+    ) -> dict[str, str]:
+        """The tensors that the comparison is about, with the names that they are looked for by in
+        the other graph.
+
+        Args:
+            strict: Whether a graph without outputs is refused.
+        """
+        executor, arguments = self._executor, self._arguments
+        ends = now.outputs(executor.patches())
+        boundary_outputs = executor.view.boundary[1]
+        if named is None and not boundary_outputs and ends:
+            return ends
+        names = arguments.readable(arguments.fetches(boundary_outputs if named is None else named))
+        if named is not None and not names:
+            raise GraphEditError(
+                "compare: the tensors that are named are none; name some, or leave them out "
+                "for the outputs of the graph."
+            )
+        if not names:
+            with contextlib.nullcontext() if strict else contextlib.suppress(GraphEditError):
+                names = tuple(default_outputs(now.index, feeds))
+        return {name: matching.original(name) for name in names}
 
     # Values
 
@@ -484,6 +459,11 @@ class Evaluator:
         return tensors
 
 
+def _is_weight_file(model: object) -> bool:
+    """Whether a model is a checkpoint alone, without a graph."""
+    return isinstance(model, str | PathLike) and sources.is_checkpoint(model)
+
+
 def navigator_of(model: object) -> Navigator | None:
     """The navigator of an editor; None for what is not an editor.
 
@@ -548,7 +528,7 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     if not outputs:
         raise GraphEditError(
             "Nothing here is computed from the feeds and read by no op; "
-            + in_cell("name outputs=[…] to compare.")
+            + in_cell("name tensors=[…] to compare.")
         )
     return outputs
 
@@ -581,8 +561,9 @@ def _before_updates(index: GraphIndex, outputs: Sequence[str]) -> list[str]:
 def _compare_runs(
     runs: tuple[GraphRun, GraphRun],
     names: Mapping[str, str],
-    outputs: Sequence[str],
-    feeds: Feeds,
+    feeds: tuple[Feeds, Feeds],
+    matching: _Matching,
+    tolerance: runtime.measure.Tolerance,
     *,
     must: bool,
 ) -> Comparison:
@@ -591,31 +572,34 @@ def _compare_runs(
     With `must`, an output that the graph before lacks is refused, else it is listed as missing.
     """
     before, now = runs
-    there = _names(
-        before.index, now.index, {name: names.get(name, name) for name in (*outputs, *feeds)}
-    )
-    missing = tuple(name for name in outputs if name not in there)
-    if missing and (must or len(missing) == len(outputs)):
+    there = {name: matching.there(name, was) for name, was in names.items()}
+    missing = tuple(name for name, partner in there.items() if partner is None)
+    if missing and (must or len(missing) == len(names)):
         raise GraphEditError(
             f"{names_text(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to "
             "compare with; "
-            "name outputs that both have: " + editor_call("compare", "feeds, outputs=[…]") + ".",
+            "name tensors that both have: " + editor_call("compare", "feeds, tensors=[…]") + ".",
             [split_tensor(name)[0] for name in missing],
         )
-    tensors = [name for name in outputs if name in there]
-    theirs = (
-        [there[name] for name in tensors],
-        {there[name]: value for name, value in feeds.items() if name in there},
-    )
-    now.check_fed(tensors, feeds)
-    before.check_fed(*theirs)
-    values = _values(before, now, theirs, (tensors, feeds))
-    ran = runtime.measure.compare_outputs(
+    pairs = {name: partner for name, partner in there.items() if partner is not None}
+    tensors, partners = [*pairs], [*pairs.values()]
+    now.check_fed(tensors, feeds[1])
+    before.check_fed(partners, feeds[0])
+    theirs, ours = (partners, feeds[0]), (tensors, feeds[1])
+    values = _values(before, now, theirs, ours)
+    differences = runtime.measure.compare_outputs(
         tensors,
+        partners,
         partial(before.run, *theirs, values[0]),
-        partial(now.run, tensors, feeds, values[1]),
+        partial(now.run, *ours, values[1]),
     )
-    return replace(ran, missing=missing)
+    return comparing.judged(
+        Side(before, feeds[0], tuple(partners)),
+        Side(now, feeds[1], tuple(tensors)),
+        differences,
+        tolerance,
+        {"was not there before": missing} if missing else {},
+    )
 
 
 def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tuple[Values, Values]:
@@ -632,21 +616,111 @@ def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tupl
         return before.values(*theirs, own), own
 
 
-def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
-    """{tensor now: tensor before} where there is one; ops are matched by name, else by the ops
-    around them.
+@dataclass
+class _Matching:
+    """Which tensors of two graphs are the same.
+
+    Attributes:
+        before: The graph to compare with.
+        now: The graph.
+        patches: The edits that made it of the one before; () for graphs that are not.
+        by_hand: {tensor of `now`: tensor of `before`} that is known.
     """
-    missing = [name for name, old in names.items() if split_tensor(old)[0] not in before.ids]
-    alike: dict[str, str] = {}
-    if missing and before is not now:
-        alike = {new: old for old, new in difference(before, now).renamed}
-    pairs = {}
-    for name, old in names.items():
+
+    before: GraphIndex
+    now: GraphIndex
+    patches: tuple[edits.Patch, ...]
+    by_hand: Mapping[str, str]
+
+    @cached_property
+    def every(self) -> dict[str, str]:
+        """All tensors that have partners: {tensor of `now`: tensor of `before`}."""
+        renamed = {new for patch in self.patches for _, new in patch.renamed}
+        originals = {
+            original_name(name, (patch.renamed for patch in self.patches)): name
+            for name in renamed & self.now.ids.keys()
+        }
+        originals |= {
+            split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
+        }
+        taken = set(self.by_hand.values())
+        found = comparing.paired_names(self.before, self.now, originals)
+        others = {here: there for here, there in found.items() if there not in taken}
+        return {**others, **self.by_hand}
+
+    def add(self, pairs: Mapping[str, str]) -> None:
+        """Pair further tensors, of which these were not known to be the same."""
+        if pairs:
+            self.by_hand = {**pairs, **self.by_hand}
+            self.__dict__.pop("every", None)
+
+    def original(self, tensor: str) -> str:
+        """The name of a tensor before the edits."""
+        return original_name(tensor, (patch.renamed for patch in self.patches))
+
+    def there(self, tensor: str, name: str | None = None) -> str | None:
+        """The tensor before that is the same; None if there is none.
+
+        Ops are matched by name, else by the ops around them.
+
+        Args:
+            name: Its name before, where it is known.
+        """
+        if tensor in self.by_hand:
+            return self.by_hand[tensor]
+        old = name or original_name(tensor, (patch.input_renames for patch in self.patches))
         op, port = split_tensor(old)
-        before_op = op if op in before.ids else alike.get(split_tensor(name)[0])
-        if before_op is not None and (port or 0) < len(before.dtypes(before.ids[before_op])):
-            pairs[name] = f"{before_op}:{port or 0}"
-    return pairs
+        if op in self.before.ids and (port or 0) < len(self.before.dtypes(self.before.ids[op])):
+            return f"{op}:{port or 0}"
+        return self.every.get(tensor) if self.before is not self.now else None
+
+    def here(self, tensor: str) -> str | None:
+        """The tensor now that is the same as one before; None if there is none."""
+        return next((here for here, there in self.every.items() if there == tensor), None)
+
+
+def _partners_of_feeds(
+    index: GraphIndex,
+    feeds: Feeds,
+    other: GraphIndex,
+    other_feeds: Feeds,
+    partner: Callable[[str], str | None],
+) -> dict[str, str]:
+    """{feed of one graph: the tensor of the other graph that gets its value}.
+
+    Feeds without partners, and placeholders of the other graph without values, belong together in
+    their order if there are as many, of the same dtypes.
+
+    Raises:
+        GraphEditError: They are not, and the other graph lacks a value.
+    """
+    found = {name: there for name in feeds if (there := partner(name)) is not None}
+    alone = [name for name in feeds if name not in found]
+    unfed = _unfed(other, {*found.values(), *other_feeds})
+    if not alone or not unfed:
+        return found
+    dtypes = [
+        [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in names]
+        for graph, names in ((index, alone), (other, unfed))
+    ]
+    if dtypes[0] == dtypes[1]:
+        return {**found, **dict(zip(alone, unfed, strict=True))}
+    raise GraphEditError(
+        f"Feed {names_text(alone)} has no partner in the other of the two graphs, whose "
+        f"placeholder {names_text(unfed)} has no value; "
+        + in_cell("pair them by hand: pairs={'tensor here': 'tensor of the other graph'}.")
+    )
+
+
+def _unfed(index: GraphIndex, feeds: Collection[object]) -> list[str]:
+    """The placeholders of a graph that can be fed and have no value."""
+    return [
+        f"{index.names[i]}:0"
+        for i, kind in enumerate(index.types)
+        if kind in REQUIRED_PLACEHOLDERS
+        and f"{index.names[i]}:0" not in feeds
+        and index.dtypes(i)[0] not in HANDLE_DTYPES
+    ]
 
 
 def _run_probe(

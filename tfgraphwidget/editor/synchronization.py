@@ -14,7 +14,7 @@ from typing import Any, cast
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
-from tfgraphwidget.graph import ChangedValue, build
+from tfgraphwidget.graph import ChangedValue, GraphIndex, build
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.sync import (
@@ -42,6 +42,7 @@ from tfgraphwidget.runtime.sync import (
 from tfgraphwidget.sentences import either, in_cell, leave_out
 from tfgraphwidget.sources import (
     Checkpoint,
+    Source,
     is_checkpoint,
     is_keras_model,
     is_saved_model_folder,
@@ -141,6 +142,20 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
         for name, distance in distances(ours, theirs, pairs).items()
         if distance
     )
+
+
+def paired_stores(
+    source: Source, index: GraphIndex, other: object
+) -> tuple[VariableStore, VariableStore, tuple[Pair, ...]]:
+    """The variables of an editor's graph, those of another model, and the pairs of both.
+
+    Args:
+        source: What the editor has opened.
+        index: The graph as edits have left it.
+        other: A model; see `store_of`.
+    """
+    ours, theirs = store_of_source(source, index), store_of(other)
+    return ours, theirs, _pairs("compare", ours, theirs, None, by_order=False)
 
 
 def _match_models(

@@ -85,7 +85,7 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
     assert size(editor, tmp_path) < 0.6 * before
     assert any(note.startswith("Kept in float32: ") for note in report.notes)
     assert "y:0" in report.notes[-1]
-    difference = editor.compare(net.feeds, "y:0")
+    difference = editor.compare(net.feeds, tensors="y:0")
     assert difference["y:0"].dtypes == ("float32", "float32")
     assert difference.largest is not None
     assert 0 < difference.largest < tolerance
@@ -128,8 +128,8 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
         for op, name in enumerate(index.names)
         if "float16" in index.dtypes(op) and index.types[op] != "Cast"
     }
-    difference = editor.compare(net.feeds, "y:0").largest
-    from_rounded = editor.compare(net.feeds, "y:0", other=rounded(graph_def, half)).largest
+    difference = editor.compare(net.feeds, tensors="y:0").largest
+    from_rounded = editor.compare(net.feeds, tensors="y:0", other=rounded(graph_def, half)).largest
     assert difference is not None
     assert from_rounded is not None
     assert from_rounded < 0.3 * difference
@@ -195,12 +195,12 @@ def test_a_loop_of_tensorflow_2_that_reads_a_large_number_stays_float32_and_says
     assert any(
         "stay float32: they read numbers outside of float16" in note for note in report.notes
     )
-    after = editor.compare(net.feeds, list(net.outputs))
-    assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
+    after = editor.compare(net.feeds, tensors=list(net.outputs))
+    assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after)
     net = network(lambda x: tf.nn.softmax(tf.nn.relu(x) - masked(x)[1]), control_flow_v2=True)
     editor = tgw.edit(net.graph.as_graph_def())
     editor.passes.cast("float16")
-    assert not any(each.largest for each in editor.compare(net.feeds, list(net.outputs)).outputs)
+    assert not any(each.largest for each in editor.compare(net.feeds, tensors=list(net.outputs)))
 
 
 def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
@@ -210,8 +210,8 @@ def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
     index = editor._core.index
     in_half = [op for op in range(len(index)) if index.dtypes(op)[:1] == ("float16",)]
     assert "Relu" in {index.types[op] for op in in_half}
-    after = editor.compare(net.feeds, list(net.outputs))
-    assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
+    after = editor.compare(net.feeds, tensors=list(net.outputs))
+    assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after)
 
 
 def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
@@ -234,7 +234,7 @@ def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
         "boxes:0": [[k, k, k + 1, k + 1] for k in range(5)],
         "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3],
     }
-    assert editor.compare(feeds, "y:0")["y:0"].largest == 0
+    assert editor.compare(feeds, tensors="y:0")["y:0"].largest == 0
 
 
 def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(
@@ -245,7 +245,7 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(
     before = size(editor, tmp_path)
     editor.passes.quantize_weights(feeds=net.feeds)
     assert size(editor, tmp_path) < 0.4 * before
-    difference = editor.compare(net.feeds, "y:0")
+    difference = editor.compare(net.feeds, tensors="y:0")
     assert difference.largest is not None
     assert 0 < difference.largest < 0.2
     says_nothing(editor.passes.quantize_weights(), "The graph has no float32 constant")

@@ -351,6 +351,6 @@ def test_what_was_folded_goes_although_an_op_waits_for_it(
     assert not {"scale", "reads/scale"} & set(editor._core.index.names)
     assert sum(node.ByteSize() for node in editor._core.index.nodes) < definition.ByteSize()
     feeds = {"x:0": np.random.default_rng(1).normal(size=[2, 4, 4, 64]).astype(np.float32)}
-    largest = editor.compare(feeds, "y:0").largest
+    largest = editor.compare(feeds, tensors="y:0").largest
     assert largest is not None
     assert largest < 1e-4

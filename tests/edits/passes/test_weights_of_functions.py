@@ -148,13 +148,13 @@ def test_results_that_are_left_are_compared_and_measured() -> None:
 
     editor = tgw.edit(function)
     editor.remove("Identity_1")
-    assert [row.name for row in editor.compare({"x:0": X}).outputs] == [
+    assert [row.name for row in editor.compare({"x:0": X})] == [
         "Identity:0",
         "Identity_2:0",
     ]
     assert "Abs" in editor.measure(feeds={"x:0": X})
     editor.freeze("Identity_2:0")
-    assert [row.name for row in editor.compare({"x:0": X}).outputs] == ["Identity_2:0"]
+    assert [row.name for row in editor.compare({"x:0": X})] == ["Identity_2:0"]
     assert "Abs" in editor.measure(feeds={"x:0": X})
     editor.undo()
     editor.undo()

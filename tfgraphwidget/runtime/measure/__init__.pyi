@@ -1,8 +1,10 @@
 from . import images as images
+from . import last_round as last_round
 from . import probe as probe
 from . import profile as profile
 from .batch import at_batch as at_batch
 from .comparison import Comparison as Comparison
+from .comparison import FirstDivergence as FirstDivergence
 from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls
 from .function_profile import measure_function as measure_function
@@ -13,3 +15,5 @@ from .optimizer import optimize as optimize
 from .probe import Stats as Stats
 from .profile import Cost as Cost
 from .profile import Measurement as Measurement
+from .tensor_difference import TensorDifference as TensorDifference
+from .tolerance import Tolerance as Tolerance

@@ -1,177 +1,293 @@
-"""Comparison: how far the outputs of two graphs are apart, in a few numbers each."""
+"""Comparison: how far the tensors of two graphs are apart, and where they first differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-
-import numpy as np
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.table import frame
 from tfgraphwidget.naming import count_text, known_instead
 from tfgraphwidget.runtime.measure.probe import format_table
+from tfgraphwidget.runtime.measure.tensor_difference import (
+    Array,
+    TensorDifference,
+    tensor_difference,
+)
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MAX_ROWS = 20  # rows of the printed table: with all else it has at most 40 lines
+MAX_INPUTS = 6  # inputs of the first divergence that are printed
+MAX_NOTES = 6  # lines that say what was not compared
+_HEAD = ("dtype", "shape", "max abs", "max rel", "")
+COLUMNS = (
+    "tensor",
+    "other",
+    "op",
+    "dtype",
+    "shape",
+    "differs",
+    "max_abs",
+    "max_rel",
+    "by_scale",
+    "tolerance",
+    "cosine",
+    "ulps",
+    "differing",
+    "nans_before",
+    "nans_after",
+    "norm_before",
+    "norm_after",
+)
 
 
-@dataclass(frozen=True)
-class OutputDifference:
-    """The difference of one output between two graphs. The first of each pair is of the graph
-    before.
+@dataclass(frozen=True, repr=False)
+class FirstDivergence:
+    """The first tensor that differs, while all that it is computed from agrees.
 
     Attributes:
-        name: The name of the output.
-        dtypes: Its dtypes.
-        shapes: Its shapes.
-        largest: The largest absolute difference of elements that are numbers in both; None if
-            shapes or kinds differ, and for text and booleans.
-        relative: The largest relative difference of these; None as above.
-        differing: How many elements differ.
-        nans: How many elements are NaN.
-        steady: False if the graph before does not give the same values twice.
+        tensor: Its name, in the function that `path` leads to; of a variable its own name.
+        op: The name of its op.
+        op_type: The type of its op.
+        difference: How far it is from that of the other graph, which is `difference.other`.
+        inputs: The inputs of the op, which agree, with their differences; without handles.
+        path: The names of the functions that it is in, outermost first; () for the graph itself.
+        round: The round of the innermost loop around it in which it first differs, from 1 on; None
+            outside of loops.
+        note: What else there is to say: why a function that the op calls was not looked into.
     """
 
-    name: str
-    dtypes: tuple[str, str]
-    shapes: tuple[tuple[int, ...], tuple[int, ...]]
-    largest: float | None
-    relative: float | None
-    differing: int
-    nans: tuple[int, int]
-    steady: bool = True
+    tensor: str
+    op: str
+    op_type: str
+    difference: TensorDifference
+    inputs: tuple[TensorDifference, ...] = ()
+    path: tuple[str, ...] = ()
+    round: int | None = None
+    note: str = ""
 
-    @property
-    def same(self) -> bool:
-        """Whether both are equal, element by element; NaN equals NaN here."""
-        return (
-            self.shapes[0] == self.shapes[1]
-            and self.dtypes[0] == self.dtypes[1]
-            and not self.differing
-        )
+    def record(self) -> dict[str, object]:
+        """All of it as JSON can hold it."""
+        return {
+            "tensor": self.tensor,
+            "op": self.op,
+            "type": self.op_type,
+            "path": list(self.path),
+            "round": self.round,
+            "note": self.note,
+            "difference": _json_record(self.difference),
+            "inputs": [_json_record(each) for each in self.inputs],
+        }
 
-    def row(self) -> tuple[str, ...]:
-        """Return name, dtype, shape, largest difference, relative difference and notes, as text."""
-        dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
-        notes = [] if self.steady else ["random: it differs from run to run"]
-        notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
-        notes += (
-            [f"{count_text(self.differing, 'element')} differ"]
-            if self.differing and self.largest is None
-            else []
-        )
-        largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
-        relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
-        return self.name, dtype, shape, largest, relative, "; ".join(notes)
+    def __repr__(self) -> str:
+        place = "".join(f" in {function!r}" for function in reversed(self.path))
+        when = "" if self.round is None else f", in round {self.round}"
+        lines = [f"first divergence: {self.tensor} ({self.op_type}){place}{when}"]
+        if self.difference.other != self.tensor:
+            lines.append(f"  in the other: {self.difference.other}")
+        lines.append(f"  {_in_words(self.difference)}")
+        lines += [f"  input {each.name}: {_in_words(each)}" for each in self.inputs[:MAX_INPUTS]]
+        if len(self.inputs) > MAX_INPUTS:
+            lines.append(f"  … {count_text(len(self.inputs) - MAX_INPUTS, 'more input')}")
+        return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
+
+
+def _in_words(difference: TensorDifference) -> str:
+    """A difference in a line."""
+    if difference.same:
+        return "equal"
+    if difference.shapes[0] != difference.shapes[1]:
+        return f"shape {difference.shapes[0]} → {difference.shapes[1]}"
+    _, dtype, _, largest, relative, notes = difference.row()
+    parts = [] if difference.dtypes[0] == difference.dtypes[1] else [dtype]
+    if difference.largest is not None:
+        parts += [f"max abs {largest}", f"max rel {relative}"]
+        if difference.scaled is not None:
+            parts.append(f"{difference.scaled:.2g} of its scale")
+        parts += [] if difference.cosine is None else [f"cosine {difference.cosine:.6g}"]
+        parts += [] if not difference.ulps else [f"{difference.ulps:,} ULP"]
+    within = "" if difference.differs else "equal within rounding: "
+    return within + ", ".join([*parts, *([notes] if notes else [])])
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The difference of each output; it prints as a table. `missing` are outputs that the graph
-    before lacks.
+    """The difference of each tensor of two graphs; false in `if` where none differs.
+
+    Attributes:
+        tensors: The differences; of all tensors in topological order, else as they were asked for.
+        first_divergence: The first that differs, while all that it is computed from agrees; None
+            where all agree.
+        not_compared: Tensors that were not compared, by the reason.
+        notes: What else there is to say, one sentence each.
+        fails: The tensors that only one graph computes, since an op of the other fails.
+        what: What was compared, in one word.
     """
 
-    outputs: tuple[OutputDifference, ...]
-    missing: tuple[str, ...] = ()
+    tensors: tuple[TensorDifference, ...]
+    first_divergence: FirstDivergence | None = None
+    not_compared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    fails: tuple[str, ...] = ()
+    what: str = "output"
 
-    def __getitem__(self, name: str) -> OutputDifference:
-        by_name = {output.name: output for output in self.outputs}
+    def __getitem__(self, name: str) -> TensorDifference:
         for full_name in (name, f"{name}:0"):
-            if full_name in by_name:
-                return by_name[full_name]
-        raise UnknownName(f"{name!r} was not compared{known_instead(name, [*by_name], 'it has')}")
+            if full_name in self._by_name:
+                return self._by_name[full_name]
+        raise UnknownName(
+            f"{name!r} was not compared{known_instead(name, [*self._by_name], 'it has')}"
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, TensorDifference]:
+        return {tensor.name: tensor for tensor in self.tensors}
 
     def __len__(self) -> int:
-        return len(self.outputs)
+        return len(self.tensors)
+
+    def __iter__(self) -> Iterator[TensorDifference]:
+        return iter(self.tensors)
+
+    def __bool__(self) -> bool:
+        return (
+            self.first_divergence is not None
+            or bool(self.fails)
+            or any(each.differs for each in self.tensors)
+        )
 
     @property
     def same(self) -> bool:
-        """Whether all outputs are equal."""
-        return all(output.same for output in self.outputs)
+        """Whether all tensors are equal, element by element."""
+        return all(tensor.same for tensor in self.tensors)
 
     @property
     def largest(self) -> float | None:
-        """The largest difference of all outputs; None if one of them has none."""
-        if any(output.largest is None and not output.same for output in self.outputs):
+        """The largest difference of all tensors; None if one of them has none."""
+        if any(tensor.largest is None and not tensor.same for tensor in self.tensors):
             return None
-        return max((output.largest or 0.0 for output in self.outputs), default=0.0)
+        return max((tensor.largest or 0.0 for tensor in self.tensors), default=0.0)
+
+    @property
+    def matched(self) -> dict[str, str]:
+        """The tensors that were compared, and those of the other graph that they are."""
+        return {tensor.name: tensor.other for tensor in self.tensors}
+
+    @property
+    def worst(self) -> tuple[TensorDifference, ...]:
+        """The tensors, those first that are farthest beyond their tolerance."""
+        return tuple(sorted(self.tensors, key=lambda each: (-each.excess, -(each.scaled or 0.0))))
+
+    @property
+    def table(self) -> DataFrame:
+        """The tensors as a DataFrame, the worst first, with the columns of `COLUMNS`."""
+        return frame(map(_record, self.worst), COLUMNS)
+
+    def rows(self) -> list[dict[str, object]]:
+        """The tensors as JSON can hold them, the worst first."""
+        return [_json_record(tensor) for tensor in self.worst]
+
+    def record(self) -> dict[str, object]:
+        """All of it as JSON can hold it."""
+        first = self.first_divergence
+        return {
+            "differs": bool(self),
+            "first_divergence": None if first is None else first.record(),
+            "tensors": self.rows(),
+            "not_compared": {reason: list(names) for reason, names in self.not_compared.items()},
+            "notes": list(self.notes),
+        }
 
     def __repr__(self) -> str:
-        head = ("output", "dtype", "shape", "max abs", "max rel", "")
-        text = format_table([head, *(output.row() for output in self.outputs)])
-        return text + "".join(f"\n{name}  was not there before" for name in self.missing)
+        lines: list[str] = []
+        if self.first_divergence is not None and (
+            len(self.tensors) > 1 or self.first_divergence.path
+        ):
+            lines += [*repr(self.first_divergence).splitlines(), ""]
+        rows = self.tensors
+        if len(rows) > MAX_ROWS:
+            lines.append(self._summary())
+            rows = tuple(each for each in self.worst if not each.same)[:MAX_ROWS]
+        if rows:
+            lines += format_table([(self.what, *_HEAD), *(each.row() for each in rows)]).split("\n")
+        for reason, names in self.not_compared.items():
+            if len(names) == 1:
+                lines.append(f"{names[0]}  {reason}")
+            else:
+                lines.append(f"not compared: {count_text(len(names), self.what)}, {reason}")
+        return "\n".join([*lines, *self.notes])
+
+    def _summary(self) -> str:
+        beyond = sum(tensor.differs for tensor in self.tensors)
+        within = sum(not tensor.differs and not tensor.same for tensor in self.tensors)
+        counts = [count_text(len(self.tensors), self.what) + " compared"]
+        counts += [f"{beyond:,} differ"] if beyond else []
+        counts += [f"{within:,} by rounding only"] if within else []
+        return ", ".join(counts if len(counts) > 1 else [*counts, "all equal"])
+
+
+def _record(tensor: TensorDifference) -> dict[str, object]:
+    """A row of the table."""
+    _, dtype, shape, *_ = tensor.row()
+    norms = tensor.norms or (None, None)
+    values = (
+        tensor.name,
+        tensor.other,
+        tensor.name.partition(":")[0],
+        dtype,
+        shape,
+        tensor.differs,
+        tensor.largest,
+        tensor.relative,
+        tensor.scaled,
+        tensor.tolerance,
+        tensor.cosine,
+        tensor.ulps,
+        tensor.differing,
+        *tensor.nans,
+        *norms,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _json_record(tensor: TensorDifference) -> dict[str, object]:
+    """A row of the table as JSON can hold it, which has no infinity: that is None."""
+    return {
+        column: None if isinstance(value, float) and not math.isfinite(value) else value
+        for column, value in _record(tensor).items()
+    }
 
 
 def compare_outputs(
     names: Sequence[str],
+    others: Iterable[str],
     before: Callable[[], Sequence[Array]],
     after: Callable[[], Sequence[Array]],
-) -> Comparison:
+) -> tuple[TensorDifference, ...]:
     """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is
     steady.
-    """
-    one, other = before(), after()
-    differences = [output_difference(*each) for each in zip(names, one, other, strict=True)]
-    if all(output.same for output in differences):
-        return Comparison(tuple(differences))
-    again = before()
-    steady = [
-        output_difference(name, a, b).same for name, a, b in zip(names, one, again, strict=True)
-    ]
-    return Comparison(
-        tuple(output_difference(*each) for each in zip(names, one, other, steady, strict=True))
-    )
-
-
-def output_difference(
-    name: str, before: Array, after: Array, steady: bool = True
-) -> OutputDifference:
-    """Return the difference of two arrays.
 
     Args:
-        steady: Whether the graph before gives the same values twice.
+        others: The names of the outputs in the graph before.
     """
-    difference = partial(
-        OutputDifference,
-        name=name,
-        dtypes=(_dtype(before), _dtype(after)),
-        shapes=(before.shape, after.shape),
-        nans=(_nans(before), _nans(after)),
-        steady=steady,
+    others = tuple(others)
+    one, other = before(), after()
+    differences = [
+        tensor_difference(name, a, b, other=was)
+        for name, was, a, b in zip(names, others, one, other, strict=True)
+    ]
+    if all(output.same for output in differences):
+        return tuple(differences)
+    again = before()
+    steady = [
+        tensor_difference(name, a, b).same for name, a, b in zip(names, one, again, strict=True)
+    ]
+    return tuple(
+        tensor_difference(name, a, b, is_steady, was)
+        for name, was, a, b, is_steady in zip(names, others, one, other, steady, strict=True)
     )
-    if before.shape != after.shape or not (_is_number(before) and _is_number(after)):
-        equal = before.shape == after.shape and np.asarray(before == after)
-        differing = (
-            int(np.size(equal) - np.count_nonzero(equal)) if before.shape == after.shape else 0
-        )
-        return difference(largest=None, relative=None, differing=differing)
-    a, b = (x if x.dtype.kind == "c" else x.astype(np.float64) for x in (before, after))
-    equal = (before == after) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        gap = np.where(equal, 0.0, np.abs(a - b))
-        scale = np.maximum(np.abs(a), np.abs(b))
-        relative = np.where(gap > 0, gap / scale, 0.0)
-    numbers = ~(np.isnan(a) | np.isnan(b))
-    return difference(
-        largest=float(gap[numbers].max(initial=0.0)),
-        relative=float(np.nan_to_num(relative[numbers], nan=1.0).max(initial=0.0)),
-        differing=int(equal.size - np.count_nonzero(equal)),
-    )
-
-
-def _is_number(array: Array) -> bool:
-    return array.dtype.kind in "fiuc" or array.dtype.type.__module__ == "ml_dtypes"
-
-
-def _dtype(array: Array) -> str:
-    return "string" if array.dtype.kind in "OSU" else array.dtype.name
-
-
-def _nans(array: Array) -> int:
-    if not _is_number(array):
-        return 0
-    return int(np.isnan(array if array.dtype.kind in "fc" else array.astype(np.float64)).sum())
-
-
-def _both(before: str, after: str) -> str:
-    return before if before == after else f"{before} → {after}"

@@ -103,9 +103,57 @@ def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | 
     )
 
 
+@dataclass(frozen=True)
+class LimitedLoop:
+    """A graph with a while loop that ends after so many rounds, if it has not ended before.
+
+    Attributes:
+        index: The graph.
+        loop: The loop, as it was.
+        rounds: How many rounds it has at most.
+        count: The tensor outside of the loop that is the number of its rounds.
+        number: The tensor in its rounds that is the number of those before.
+    """
+
+    index: GraphIndex
+    loop: Loop
+    rounds: int
+    count: str
+    number: str
+
+
+def limit_rounds(
+    index: GraphIndex, loop: Loop, rounds: int, outer: LimitedLoop | None = None
+) -> LimitedLoop:
+    """End a while loop after so many rounds.
+
+    Args:
+        outer: The loop around it, in the last round of which only it ends; None where it ends in
+            all rounds.
+
+    Raises:
+        GraphEditError: The loop has no condition.
+    """
+    keeper = _Keeper(index)
+    count, number, condition = keeper.limit(loop, rounds, outer)
+    grown = index.with_new_nodes(keeper.nodes, index.collections, index.variable_defs)
+    grown = grown.with_changed_nodes({loop.condition or 0: condition})
+    return LimitedLoop(grown, loop, rounds, count, number)
+
+
+def is_in_condition(index: GraphIndex, loop: Loop, tensor: str) -> bool:
+    """Whether a tensor of a loop is computed once more than there are rounds, as the condition is.
+
+    Raises:
+        GraphEditError: The loop has no condition.
+    """
+    op, port = index.op(tensor), split_tensor(tensor)[1] or 0
+    return _Keeper(index).when(loop, [op], port) != _BODY
+
+
 @dataclass
 class _Keeper:
-    """Makes the ops that keep last values."""
+    """Makes the ops that keep last values, or end loops."""
 
     index: GraphIndex
     nodes: list[NodeDef] = field(default_factory=list)
@@ -136,10 +184,10 @@ class _Keeper:
         read_port: int | None = port
         for block in blocks:
             if isinstance(block, Conditional):
-                branch = _branch(block, members[0], read_port)
+                branch = branch_of(block, members[0], read_port)
                 gates += [] if branch is None else [(block, branch)]
                 continue
-            when = self._when(block, members, read_port)
+            when = self.when(block, members, read_port)
             values, has_flag = self._leave(block, values, gates[::-1], when)
             if has_flag:
                 flags.append(("", block.name))
@@ -148,15 +196,32 @@ class _Keeper:
         named_flags = zip(texts[1:], (loop for _, loop in flags), strict=True)
         return KeptTensor(texts[0], tuple(named_flags)[::-1])
 
-    def _when(self, loop: Loop, members: Sequence[int], read_port: int | None) -> int:
+    def limit(self, loop: Loop, rounds: int, outer: LimitedLoop | None) -> tuple[str, str, NodeDef]:
+        """End a loop after so many rounds: the tensors that count them, and its new LoopCond."""
+        if loop.condition is None:
+            raise _without_condition(self.index, loop)
+        switch, merge = self._variable(loop, "int32", 0)
+        one = self._constant(f"^{self._add('Identity', [f'{switch}:1'], T='int32')}", "int32", 1)
+        self._set(merge, self._add("AddV2", [f"{switch}:1", one], T="int32"), "int32")
+        goes_on = self._is_less(merge, rounds, merge)
+        if outer is not None:
+            number = self._enter(loop, outer.number, "int32", is_constant=True)
+            is_earlier = self._is_less(number, outer.rounds - 1, merge)
+            goes_on = self._add("LogicalOr", [goes_on, is_earlier])
+        condition = type(self.index.nodes[loop.condition])()
+        condition.CopyFrom(self.index.nodes[loop.condition])
+        condition.input[0] = self._add("LogicalAnd", [condition.input[0], goes_on])
+        return _tensor_name(self._exit(switch, "int32")), f"{switch}:1", condition
+
+    def _is_less(self, number: str, limit: int, merge: str) -> str:
+        """Whether a number is below a limit, in the frame that an op is in."""
+        return self._add("Less", [number, self._constant(f"^{merge}", "int32", limit)], T="int32")
+
+    def when(self, loop: Loop, members: Sequence[int], read_port: int | None) -> int:
         """When ops of a loop run; `read_port` is the port of the one op that is read."""
         index = self.index
         if loop.condition is None:
-            raise GraphEditError(
-                f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; "
-                "give it one, or name a tensor outside of it.",
-                [index.names[op] for op in sorted(loop.ops)[:1]],
-            )
+            raise _without_condition(index, loop)
         switches, stops = set(loop.switches), {*loop.merges, *loop.enters}
         if len(members) == 1 and members[0] in switches:
             return _BODY if read_port else _END
@@ -234,18 +299,28 @@ class _Keeper:
         # The constant is in the frame around the loop, and in the branch around it, as what it
         # waits for is.
         around = self._add("Identity", [enter.input[0]], T=self._dtype_of(loop.enters[0]))
-        start = self._add("Const", [f"^{around}"], dtype=dtype)
-        numpy_type = tf.as_dtype(dtype).as_numpy_dtype
-        value = np.asarray(b"", object) if dtype == "string" else np.asarray(first, numpy_type)
-        self.nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
-        entered = self._add("Enter", [start], T=dtype)
-        for name in ("frame_name", "parallel_iterations"):
-            self.nodes[-1].attr[name].CopyFrom(enter.attr[name])
-        self.nodes[-1].attr["is_constant"].b = False
+        start = self._constant(f"^{around}", dtype, first)
+        entered = self._enter(loop, start, dtype, is_constant=False)
         merge = self._add("Merge", [entered], T=dtype)
         self.nodes[-1].attr["N"].i = 2
         condition = self.index.names[loop.condition or 0]
         return self._add("Switch", [merge, condition], T=dtype), merge
+
+    def _enter(self, loop: Loop, text: str, dtype: str, *, is_constant: bool) -> str:
+        """What brings a tensor into the frame of a loop."""
+        entered = self._add("Enter", [text], T=dtype)
+        for name in ("frame_name", "parallel_iterations"):
+            self.nodes[-1].attr[name].CopyFrom(self.index.nodes[loop.enters[0]].attr[name])
+        self.nodes[-1].attr["is_constant"].b = is_constant
+        return entered
+
+    def _constant(self, waits: str, dtype: str, number: int) -> str:
+        """A constant that waits for an op, so that it is in the frame of that."""
+        name = self._add("Const", [waits], dtype=dtype)
+        numpy_type = tf.as_dtype(dtype).as_numpy_dtype
+        value = np.asarray(b"", object) if dtype == "string" else np.asarray(number, numpy_type)
+        self.nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
+        return name
 
     def _set(self, merge: str, text: str, dtype: str) -> None:
         """Give a loop variable its value for the next round."""
@@ -269,7 +344,15 @@ class _Keeper:
         return name
 
 
-def _branch(conditional: Conditional, op: int, port: int | None) -> int | None:
+def _without_condition(index: GraphIndex, loop: Loop) -> GraphEditError:
+    return GraphEditError(
+        f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; "
+        "give it one, or name a tensor outside of it.",
+        [index.names[op] for op in sorted(loop.ops)[:1]],
+    )
+
+
+def branch_of(conditional: Conditional, op: int, port: int | None) -> int | None:
     """The branch of a conditional that an op is in; None for one that runs whichever is taken."""
     if op in conditional.switches and port is not None:
         return port

@@ -257,7 +257,7 @@ def needed_placeholders(
     Raises:
         GraphEditError: One of them is a handle, which cannot be fed.
     """
-    needed = _unfed_placeholders(index, tensors, feeds, filled)
+    needed = unfed_placeholders(index, tensors, feeds, filled)
     for i in needed:
         if (dtype := index.dtypes(i)[0]) in HANDLE_DTYPES:
             raise GraphEditError(
@@ -277,16 +277,21 @@ def without_handles(
     Args:
         filled: Names of placeholders that have a value without a feed.
     """
-    needed = _unfed_placeholders(index, tensors, feeds, filled)
+    needed = unfed_placeholders(index, tensors, feeds, filled)
     downstream = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
     return tuple(
         name for name in tensors if not downstream[index.op(name)] and readable_tensor(index, name)
     )
 
 
-def _unfed_placeholders(
+def unfed_placeholders(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
 ) -> list[int]:
+    """The numbers of the placeholders that tensors depend on and that have no value.
+
+    Args:
+        filled: Names of placeholders that have a value without a feed.
+    """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()

@@ -4,7 +4,7 @@ state changes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,23 +176,47 @@ def run_body(
         NotTrusted: An op does more than compute.
         SessionRefused: The body cannot run.
     """
-    trust.check(effects_of(index, trust).of_run(outputs, feeds))
-    values = {name: np.asarray(value) for name, value in feeds.items()}
-    inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
+    return body_runner(index, body_state, outputs, feeds, trust)(feeds)
+
+
+def body_runner(
+    index: GraphIndex,
+    body_state: BodyState,
+    outputs: Sequence[str],
+    fed: Collection[str],
+    trust: Trust,
+) -> Callable[[Values], list[Array]]:
+    """A function that computes tensors of a function body for values of the tensors `fed`.
+
+    Raises:
+        GraphEditError: A part of the body cannot be copied.
+        NotTrusted: An op does more than compute.
+    """
+    trust.check(effects_of(index, trust).of_run(outputs, fed))
+    inner = [name for name in fed if index.types[index.op(name)] not in ARGUMENTS]
     downstream = forward(index, consumers_of(index, pairs(index, inner)))
-    fetches = [name for name in dict.fromkeys(outputs) if name not in feeds]
+    fetches = [name for name in dict.fromkeys(outputs) if name not in fed]
+    modules = []
     for group in (
         [o for o in fetches if downstream[index.op(o)]],
         [o for o in fetches if not downstream[index.op(o)]],
     ):
         if group:
             # A tensor that depends on no argument is not on a path from one.
-            inputs = feeds_of(index, group, feeds) if downstream[index.op(group[0])] else []
-            module = as_module(
-                index, body_state, inputs, group, "aside", variables="own", arguments=tuple(feeds)
+            inputs = feeds_of(index, group, fed) if downstream[index.op(group[0])] else []
+            modules.append(
+                as_module(
+                    index, body_state, inputs, group, "aside", variables="own", arguments=tuple(fed)
+                )
             )
+
+    def run(feeds: Values) -> list[Array]:
+        values = {name: np.asarray(value) for name, value in feeds.items()}
+        for module in modules:
             values |= zip(module.outputs, run_module(index, module, feeds), strict=True)
-    return [values[name] for name in outputs]
+        return [values[name] for name in outputs]
+
+    return run
 
 
 def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
@@ -230,7 +254,7 @@ def _dtype(index: GraphIndex, tensor: str) -> tf.DType:
     return dtype
 
 
-def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
+def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> list[str]:
     """Return the feeds that outputs depend on."""
     need = needed_ops(index, feeds, outputs)
     return [name for name in feeds if need[consumers_of(index, pairs(index, [name]))].any()]

@@ -16,6 +16,8 @@ import numpy as np
 
 from tfgraphwidget.cancellation import in_another_thread
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
+from tfgraphwidget.graph import RESOURCE_HANDLES
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
@@ -26,8 +28,6 @@ from tfgraphwidget.tf_types import (
     ConfigProto,
     FunctionDefLibrary,
     NodeDef,
-    Operation,
-    Tensor,
     VersionDef,
 )
 
@@ -86,9 +86,10 @@ class Sandbox:
         versions: VersionDef | None = None,
     ) -> None:
         self.graph = new_graph(versions)
-        import_nodes(self.graph, map(without_remote_device, nodes), library)
+        nodes = [without_remote_device(node) for node in nodes]
+        assign_nodes, assigns, feeds = _assign_nodes(nodes, values or {})
+        import_nodes(self.graph, [*nodes, *assign_nodes], library)
         self._options = v1.RunOptions(timeout_in_ms=int(patience * 1000))
-        assigns, feeds = _assigns(self.graph, values or {})
         self.session = v1.Session(graph=self.graph, config=exact_config())
         try:
             self._run(assigns, feeds)
@@ -104,8 +105,8 @@ class Sandbox:
 
     def _run(
         self,
-        fetches: Sequence[str | Operation],
-        feeds: Mapping[str, object] | Mapping[Tensor, object],
+        fetches: Sequence[str],
+        feeds: Mapping[str, object],
     ) -> list[np.ndarray]:
         try:
             check_feed_ranks(self.session.graph, feeds, fetches)
@@ -125,8 +126,8 @@ class Sandbox:
 
     def _values(
         self,
-        fetches: Sequence[str | Operation],
-        feeds: Mapping[str, object] | Mapping[Tensor, object],
+        fetches: Sequence[str],
+        feeds: Mapping[str, object],
     ) -> list[np.ndarray]:
         values: list[np.ndarray] = self.session.run(
             list(fetches), dict(feeds), options=self._options
@@ -236,20 +237,30 @@ def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
         ) from error
 
 
-def _assigns(
-    graph: tf.Graph, values: Mapping[str, object]
-) -> tuple[list[Operation], dict[Tensor, object]]:
-    """Add ops that assign values of any shape to variables; return the ops, and the values to
-    feed.
+def _assign_nodes(
+    nodes: Sequence[NodeDef], values: Mapping[str, object]
+) -> tuple[list[NodeDef], list[str], dict[str, object]]:
+    """Ops that assign values of any shape to variables: their NodeDefs, the names of those to run,
+    and what to feed. As NodeDefs they are imported with the rest, which is faster than one by one.
     """
-    assigns, feeds = [], {}
-    with graph.as_default(), v1.name_scope("apart"):
-        for handle, value in values.items():
-            tensor = graph.get_tensor_by_name(f"{handle}:0")
-            fed = v1.placeholder(tf.as_dtype(tensor.op.get_attr("dtype")))
-            if tensor.dtype == tf.resource:
-                assigns.append(tf.raw_ops.AssignVariableOp(resource=tensor, value=fed))
-            else:
-                assigns.append(v1.assign(tensor, fed, validate_shape=False).op)
-            feeds[fed] = value
-    return assigns, feeds
+    by_name = {node.name: node for node in nodes if node.name in values}
+    used = {node.name.lower() for node in nodes}
+    assigns, names, feeds = list[NodeDef](), list[str](), dict[str, object]()
+    for number, (handle, value) in enumerate(values.items()):
+        variable = by_name[handle]
+        dtype = variable.attr["dtype"].type
+        fed = tf_protos.NodeDef(name=free_name(f"apart/value_{number}", used), op="Placeholder")
+        fed.attr["dtype"].type = dtype
+        fed.attr["shape"].shape.unknown_rank = True
+        is_resource = variable.op in RESOURCE_HANDLES
+        assign = tf_protos.NodeDef(
+            name=free_name(f"apart/assign_{number}", used),
+            op="AssignVariableOp" if is_resource else "Assign",
+            input=[handle, fed.name],
+        )
+        assign.attr["dtype" if is_resource else "T"].type = dtype
+        assign.attr["validate_shape"].b = False
+        assigns += [fed, assign]
+        names.append(assign.name)
+        feeds[f"{fed.name}:0"] = value
+    return assigns, names, feeds

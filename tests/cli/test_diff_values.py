@@ -1,0 +1,122 @@
+"""`tfgraphwidget diff --feeds`: both graphs run, and where their values first differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfgraphwidget.cli import main
+
+v1 = tf.compat.v1
+GAIN = 2.0
+
+
+def write(path: Path, gain: float, dtype: tf.DType = tf.float32) -> str:
+    """A graph from "x" to "y", in a file."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(dtype, [None, 3], name="x")
+        y = tf.cast(x, tf.float32)
+        tf.tanh(tf.multiply(y, tf.constant(gain, name="gain"), name="scaled"), name="y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Two graphs that differ in a constant."""
+    return write(tmp_path / "a.pb", GAIN), write(tmp_path / "b.pb", GAIN + 1e-3)
+
+
+@pytest.mark.parametrize(
+    "feed", ["x=random:2,3", "x:0=zeros:1,3", "x=[[1, 2, 3]]", "all=random", "x=ones"]
+)
+def test_both_graphs_run_on_feeds(
+    files: tuple[str, str], feed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *files, "--feeds", feed]) == 1
+    out = capsys.readouterr().out
+    assert "gain: attr value" in out
+    assert "first divergence: gain:0 (Const)" in out
+    assert main(["diff", files[0], files[0], "--feeds", feed]) == 0
+    assert "all equal" in capsys.readouterr().out or feed
+
+
+def test_a_file_of_numpy_is_a_value(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "x.npy", np.ones([2, 3], np.float32))
+    assert main(["diff", *files, "--feeds", f"x={tmp_path / 'x.npy'}", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["difference"][0]["op"] == "gain"
+    comparison = found["comparison"]
+    assert comparison["differs"]
+    assert comparison["first_divergence"]["tensor"] == "gain:0"
+    worst = comparison["tensors"][0]
+    assert worst["max_abs"] == pytest.approx(1e-3, rel=1e-3)
+    shapes = {row["tensor"]: row["shape"] for row in comparison["tensors"]}
+    assert shapes["y:0"] == "(2, 3)"
+
+
+def test_the_tolerance_decides_of_values_and_the_structure_counts_too(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *files, "--feeds", "all=random", "--tolerance", "0.1", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["comparison"]["differs"]
+    assert found["difference"], "the constant is another"
+    with pytest.raises(SystemExit):
+        main(["diff", *files, "--feeds", "all=random", "--tolerance", "much"])
+
+
+def test_integers_and_booleans_are_made_up_by_dtype(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "ints.pb", GAIN, tf.int32)
+    assert main(["diff", file, file, "--feeds", "x=random:4,3"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("feed", "why"),
+    [
+        ("x", "is not NAME=VALUE"),
+        ("y_no=random", "has no tensor 'y_no'"),
+        ("x=random:a", "is not a shape"),
+        ("x=rows", "neither random, zeros, ones, nor a .npy file, nor JSON"),
+        ("x=none.npy", "cannot be read as an array"),
+    ],
+)
+def test_a_feed_that_is_none_is_refused_in_a_sentence(
+    files: tuple[str, str], feed: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *files, "--feeds", feed]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_an_input_of_a_signature_has_its_own_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Scaled(tf.Module):
+        """One product."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable(3.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name="rows")])
+        def __call__(self, rows: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"y": rows * self.w}
+
+    module = Scaled()
+    tf.saved_model.save(module, str(tmp_path / "a"), signatures=module.__call__)
+    module.w.assign(4.0)
+    tf.saved_model.save(module, str(tmp_path / "b"), signatures=module.__call__)
+    folders = [str(tmp_path / name) for name in "ab"]
+    assert main(["diff", *folders]) == 0, "the structure is the same"
+    capsys.readouterr()
+    assert main(["diff", *folders, "--feeds", "rows=random:2,3"]) == 1
+    assert "first divergence: Variable:0 (VarHandleOp)" in capsys.readouterr().out

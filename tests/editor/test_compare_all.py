@@ -1,0 +1,521 @@
+"""All tensors compared: the first divergence of two graphs is named, wherever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.editor.planted_differences import FEED, SIZE, cases, graph_def_of, plant, v1
+from tfgraphwidget.editor import comparing
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.measure import Comparison
+
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+SEEDS = (0, 1)
+
+
+def graph_of(build: Any, shape: tuple[int | None, ...] = (3, 4)) -> tf.Graph:
+    """A graph from "x" to "y"."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, shape, name="x")
+        tf.identity(build(x), name="y")
+    return graph
+
+
+def compared(now: tf.Graph, before: tf.Graph, **options: Any) -> Comparison:
+    """All tensors of two graphs from "x"."""
+    return tgw.edit(now).compare({"x": X}, before, "all", **options)
+
+
+# Planted differences
+
+
+@pytest.mark.sample(32)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("network", "form", "kind", "v2"), [*cases()])
+def test_the_op_that_differs_is_named(
+    network: str, form: str, kind: str, v2: bool, seed: int, tmp_path: Path
+) -> None:
+    original = graph_def_of(network, form, v2_control_flow=v2)
+    planted = plant(original, kind, seed)
+    if planted is None:  # the network has no such thing
+        return
+    changed, place = planted
+    for name, graph_def in (("before", original), ("after", changed)):
+        (tmp_path / f"{name}.pb").write_bytes(graph_def.SerializeToString())
+    found = tgw.edit(tmp_path / "after.pb").compare({"x:0": FEED}, tmp_path / "before.pb", "all")
+    assert found
+    first = found.first_divergence
+    assert first is not None
+    assert (first.op, first.path[-1] if first.path else "") == (place.op, place.function)
+    assert not any(each.differs for each in first.inputs)
+    again = tgw.edit(tmp_path / "after.pb").compare({"x:0": FEED}, tmp_path / "after.pb", "all")
+    assert not again
+    assert again.first_divergence is None
+
+
+def network(**changes: Any) -> keras.Model:
+    """A Keras model, with other options of a layer."""
+    options = {"strides": 1, "padding": "same", "epsilon": 1e-3, "axis": -1, "activation": "relu"}
+    options |= changes
+    keras.utils.set_random_seed(1)
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((8, 8, 3)),
+            layers.Conv2D(4, 3, strides=options["strides"], padding="same", name="first"),
+            layers.BatchNormalization(epsilon=options["epsilon"], name="norm"),
+            layers.Activation(options["activation"], name="act"),
+            layers.Conv2D(4, 3, padding=options["padding"], name="second"),
+            layers.LayerNormalization(name="layer_norm"),
+            layers.GlobalAveragePooling2D(name="pool"),
+            layers.Dense(5, name="dense"),
+        ]
+    )
+
+
+IMAGE = np.random.default_rng(3).normal(size=(2, 8, 8, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("changes", "layer"),
+    [
+        ({"strides": 2}, "first"),
+        ({"padding": "valid"}, "second"),
+        ({"epsilon": 0.1}, "norm"),
+        ({"activation": "softplus"}, "act"),
+    ],
+)
+def test_the_layer_of_a_keras_model_that_differs_is_named(
+    changes: dict[str, Any], layer: str
+) -> None:
+    editor = tgw.edit(network(**changes))
+    (feed,) = editor.ops(type="Placeholder")
+    first = editor.compare({feed: IMAGE}, network(), "all").first_divergence
+    assert first is not None
+    assert f"/{layer}_" in first.op, first
+
+
+@pytest.mark.parametrize("layer", ["first", "norm", "second", "layer_norm", "dense"])
+def test_the_variable_of_a_keras_model_that_differs_is_named(layer: str) -> None:
+    model = network()
+    variable = model.get_layer(layer).trainable_variables[-1]
+    variable.assign(variable + 0.5)
+    editor = tgw.edit(model)
+    (feed,) = editor.ops(type="Placeholder")
+    first = editor.compare({feed: IMAGE}, network(), "all").first_divergence
+    assert first is not None
+    assert f"{layer}/" in first.op
+    assert first.op_type == "VarHandleOp"
+    assert first.difference.largest == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_saved_model_is_compared_with_the_model_that_was_saved(
+    is_changed: bool, tmp_path: Path
+) -> None:
+    model = network()
+    model.export(str(tmp_path / "saved"), verbose=False)
+    if is_changed:
+        model.get_layer("dense").bias.assign_add(tf.ones(5))
+    saved = tgw.edit(tmp_path / "saved", signature="serving_default")
+    (feed,) = saved.ops(type="Placeholder")
+    found = saved.compare({feed: IMAGE}, model, "all")
+    assert bool(found) == is_changed
+    if is_changed:
+        assert found.first_divergence is not None
+        assert "dense" in found.first_divergence.op
+
+
+def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
+    def recurrent(activation: str) -> keras.Model:
+        keras.utils.set_random_seed(1)
+        return keras.Sequential([keras.Input((6, 4)), keras.layers.LSTM(5, activation=activation)])
+
+    editor = tgw.edit(recurrent("softsign"))
+    (feed,) = editor.ops(type="Placeholder")
+    rows = np.random.default_rng(0).normal(size=(2, 6, 4)).astype(np.float32)
+    first = editor.compare({feed: rows}, recurrent("tanh"), "all").first_divergence
+    assert first is not None
+    assert (first.op_type, first.round, len(first.path)) == ("Softsign", 1, 1)
+    assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_a_variable_of_a_session_is_the_first_divergence(resource: bool) -> None:
+    def build(x: tf.Tensor) -> tf.Tensor:
+        w = v1.get_variable("w", initializer=tf.eye(4), use_resource=resource)
+        return tf.tanh(tf.matmul(tf.nn.relu(x), w))
+
+    graphs = [graph_of(build), graph_of(build)]
+    sessions = [v1.Session(graph=graph) for graph in graphs]
+    for graph, session in zip(graphs, sessions, strict=True):
+        with graph.as_default():
+            session.run(v1.global_variables_initializer())
+    with graphs[0].as_default():
+        (w,) = v1.global_variables()
+        sessions[0].run(v1.assign(w, 2 * np.eye(4)))
+    editors = [tgw.edit(g, session=s) for g, s in zip(graphs, sessions, strict=True)]
+    first = editors[0].compare({"x": X}, editors[1], "all").first_divergence
+    assert first is not None
+    assert (first.tensor, first.difference.largest) == ("w:0", 1.0)
+
+
+# Loops and conditionals of TensorFlow 1
+
+
+@pytest.fixture
+def old_control_flow() -> Any:
+    """While loops and conditionals as frames and switches."""
+    was_on = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    yield
+    if was_on:
+        v1.enable_control_flow_v2()
+
+
+def nested_loops(bad_round: int = 99, rounds: int = 3) -> tf.Graph:
+    """A loop in a loop, in which from a round on another function is computed."""
+
+    def outer(i: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        def inner(j: tf.Tensor, z: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            odd = tf.sin(z, name="odd") if bad_round < 99 else tf.tanh(z, name="odd")
+            late = tf.logical_and(i >= 1, j >= 1)
+            return j + 1, tf.where(late, tf.add(odd, 0.0, name="late") * 1.5, z)
+
+        return i + 1, v1.while_loop(lambda j, _: j < 3, inner, [0, y])[1]
+
+    return graph_of(lambda x: v1.while_loop(lambda i, _: i < rounds, outer, [0, x])[1])
+
+
+@pytest.mark.usefixtures("old_control_flow")
+def test_the_first_round_of_a_loop_in_a_loop_is_found() -> None:
+    found = compared(nested_loops(0), nested_loops())
+    assert found.first_divergence is not None
+    assert (found.first_divergence.op, found.first_divergence.round) == ("while/while/odd", 1)
+    assert not compared(nested_loops(), nested_loops())
+
+
+@pytest.mark.parametrize("v2", [True, False])
+def test_a_loop_with_more_rounds_is_told_by_what_ends_it(v2: bool) -> None:
+    def loop(rounds: float) -> tf.Graph:
+        return graph_of(
+            lambda x: tf.while_loop(
+                lambda i, _: tf.less(tf.cast(i, tf.float32), tf.reduce_sum(tf.abs(x)) * rounds),
+                lambda i, y: (i + 1, tf.sin(y)),
+                [0, x],
+            )[1]
+        )
+
+    (v1.enable_control_flow_v2 if v2 else v1.disable_control_flow_v2)()
+    try:
+        found = compared(loop(1.2), loop(0.8))
+    finally:
+        v1.enable_control_flow_v2()
+    assert found.first_divergence is not None
+    assert found.first_divergence.op_type == "Const"
+    assert found.first_divergence.difference.largest == pytest.approx(0.4)
+
+
+def test_the_first_round_is_named_in_which_something_differs() -> None:
+    def loop(late: Any) -> tf.Graph:
+        return graph_of(
+            lambda x: tf.while_loop(
+                lambda i, _: i < 6,
+                lambda i, y: (i + 1, tf.cond(i >= 3, lambda: late(y), lambda: tf.tanh(y))),
+                [0, x],
+            )[1]
+        )
+
+    first = compared(loop(tf.sin), loop(tf.tanh)).first_divergence
+    assert first is not None
+    assert (first.round, len(first.path), first.op_type) == (4, 2, "Sin")
+
+
+@pytest.mark.usefixtures("old_control_flow")
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_branch_that_is_not_taken_is_left_out(is_taken: bool) -> None:
+    def choice(factor: float) -> tf.Graph:
+        limit = -100.0 if is_taken else 100.0
+        return graph_of(
+            lambda x: v1.cond(
+                tf.reduce_sum(x) > limit, lambda: tf.exp(x) * factor, lambda: tf.square(x)
+            )
+        )
+
+    found = compared(choice(2.0), choice(3.0))
+    assert bool(found) == is_taken
+    assert "in branches that were not taken" in found.not_compared
+
+
+# What is no divergence
+
+
+def test_equal_graphs_agree_and_print_so() -> None:
+    graph = graph_of(lambda x: tf.nn.softmax(tf.tanh(x)))
+    found = compared(graph, graph)
+    assert not found
+    assert found.same
+    assert found.largest == 0
+    assert found.matched == {name: name for name in ("x:0", "Tanh:0", "Softmax:0", "y:0")}
+
+
+def test_rounding_is_no_divergence_and_more_is() -> None:
+    weights = np.random.default_rng(0).normal(size=(4, 2_000)).astype(np.float32)
+
+    def sums(order: Any, extra: float = 0.0) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            wide = tf.exp(tf.matmul(x, weights))
+            return tf.reduce_sum(tf.gather(wide, order, axis=1), 1, name="sum") * (1.0 + extra)
+
+        return graph_of(build)
+
+    forth, back = np.arange(2_000), np.arange(2_000)[::-1].copy()
+    found = compared(sums(forth), sums(back), pairs={"GatherV2:0": "MatMul:0"})
+    assert not found["sum"].same, "the sums are rounded in another order"
+    assert not found["sum"].differs
+    assert compared(sums(forth, 1e-3), sums(forth))
+    assert not compared(sums(forth, 1e-3), sums(forth), tolerance=1e-2)
+    assert compared(sums(forth, 1e-3), sums(forth), tolerance={"float32": 1e-6})
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64])
+def test_other_dtypes_are_compared_as_numbers(dtype: tf.DType) -> None:
+    weights = np.random.default_rng(0).normal(size=(4, 4))
+
+    def product(dtype: tf.DType, factor: float = 1.0) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            y = tf.matmul(tf.cast(x, dtype), tf.constant(weights * factor, dtype), name="product")
+            return tf.cast(y, tf.float32)
+
+        return graph_of(build)
+
+    found = compared(product(dtype), product(tf.float32))
+    assert not found
+    assert not found.same
+    assert found["product"].dtypes == ("float32", dtype.name)
+    assert compared(product(dtype, 1.2), product(tf.float32))
+
+
+def test_fused_batch_norm_is_what_its_parts_are() -> None:
+    draw = np.random.default_rng(0)
+    mean, variance, beta, gamma = (np.abs(draw.normal(size=2)).astype(np.float32) for _ in range(4))
+
+    def normed(fused: bool, epsilon: float = 1e-3) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            x = tf.reshape(x, [1, 3, 2, 2])
+            if fused:
+                return v1.nn.fused_batch_norm(
+                    x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False
+                )[0]
+            return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+
+        return graph_of(build)
+
+    found = compared(normed(True), normed(False))
+    assert not found["y"].same
+    assert not found
+    assert compared(normed(True, 2e-3), normed(False))["y"].differs
+
+
+def test_random_tensors_are_left_out_with_what_depends_on_them() -> None:
+    def noisy(factor: float = 1.0) -> tf.Graph:
+        return graph_of(
+            lambda x: tf.tanh(tf.exp(x * factor) + tf.random.normal([3, 4], name="noise"))
+        )
+
+    found = compared(noisy(), noisy())
+    assert not found
+    (left_out,) = found.not_compared.values()
+    assert set(left_out) >= {"y:0", "Tanh:0"}
+    assert "random" in repr(found)
+    assert compared(noisy(2.0), noisy()).first_divergence is not None
+
+
+def test_ops_of_the_same_seed_are_compared() -> None:
+    graph = graph_of(lambda x: x + tf.random.normal([3, 4], seed=5))
+    found = compared(graph, graph)
+    assert found["y"].same
+    assert not found.not_compared
+
+
+def test_nothing_runs_that_changes_a_state_unless_the_outputs_need_it(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([tf.io.write_file(str(tmp_path / "written"), "text")]):
+            tf.sin(x, name="after")
+        return tf.exp(x)
+
+    editor = tgw.edit(graph_of(build))
+    editor.mark("x:0", "y:0")
+    found = editor.compare({"x": X}, graph_of(build), "all")
+    assert not (tmp_path / "written").exists()
+    assert "y:0" in found.matched
+    assert any("after:0" in names for names in found.not_compared.values())
+
+
+# What one graph cannot do
+
+
+def test_graphs_without_a_common_tensor_are_refused() -> None:
+    one, other = tf.Graph(), tf.Graph()
+    with one.as_default():
+        tf.constant(1.0, name="a")
+    with other.as_default():
+        tf.constant(["text"], name="b")
+    with pytest.raises(GraphEditError, match="no tensor in common"):
+        tgw.edit(one).compare({}, other, "all")
+
+
+def test_what_fails_in_one_graph_is_told_and_all_else_is_compared() -> None:
+    def build(size: int) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            zero = tf.cast(x[0, 0] + 1.0, tf.int32)  # known as the graph runs only
+            shape = tf.stack([zero + 12, zero + size])
+            return tf.sin(tf.reshape(tf.exp(x), shape, name="shaped"))
+
+        return graph_of(inner)
+
+    found = compared(build(5), build(1))
+    assert found
+    assert "y:0" in found.fails
+    assert found["Exp"].same
+    assert any("'shaped'" in reason for reason in found.not_compared)
+
+
+def test_weights_alone_are_compared_where_a_graph_cannot_run() -> None:
+    def build(factor: float) -> bytes:
+        graph_def = graph_of(lambda x: tf.exp(x) * factor).as_graph_def()
+        for node in graph_def.node:
+            if node.name in ("x", "Exp"):
+                node.op = "NoSuchOp"
+        return graph_def
+
+    editor = tgw.edit(build(2.0))
+    found = editor.compare({}, build(3.0), "all")
+    assert [each.name for each in found if each.differs] == ["mul/y:0"]
+    assert found.first_divergence is not None
+    assert any("TensorFlow does not know" in reason for reason in found.not_compared)
+
+
+def test_a_feed_has_the_name_of_either_graph() -> None:
+    def named(name: str, factor: float = 1.0) -> tf.Graph:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [3, 4], name=name)
+            tf.identity(tf.exp(x) * factor, name="y")
+        return graph
+
+    editor = tgw.edit(named("x"))
+    assert not editor.compare({"x": X}, named("input"), "all")
+    assert not editor.compare({"input": X}, named("input"), "all")
+    assert editor.compare({"input:0": X}, named("input", 2.0), "all")
+    assert not editor.compare({"x": X}, named("input"))
+
+
+def test_a_feed_that_one_graph_does_not_take_is_refused_in_a_sentence() -> None:
+    def two_inputs() -> tf.Graph:
+        with tf.Graph().as_default() as graph:
+            a = v1.placeholder(tf.float32, [3, 4], name="a")
+            b = v1.placeholder(tf.float32, [3, 4], name="b")
+            tf.identity(tf.cos(a) - tf.sin(b), name="y")
+        return graph
+
+    editor = tgw.edit(graph_of(tf.exp))
+    with pytest.raises(
+        GraphEditError, match=r"Feed 'x:0' has no partner .*'a:0' and 'b:0'.*pairs="
+    ):
+        editor.compare({"x": X}, two_inputs(), "all")
+
+
+def test_pairs_by_hand_come_before_names() -> None:
+    graph = graph_of(lambda x: tf.subtract(tf.exp(x, name="a"), tf.sin(x, name="b")))
+    editor = tgw.edit(graph)
+    first = editor.compare({"x": X}, graph, "all", pairs={"a": "b"}).first_divergence
+    assert first is not None
+    assert (first.tensor, first.difference.other) == ("a:0", "b:0")
+    with pytest.raises(GraphEditError, match="no op 'c'"):
+        editor.compare({"x": X}, graph, "all", pairs={"a": "c"})
+
+
+def test_tensors_in_the_place_of_the_other_model_are_refused() -> None:
+    editor = tgw.edit(graph_of(tf.exp))
+    for tensors in ("y:0", ["y"], ("x:0", "y:0")):
+        with pytest.raises(GraphEditError, match="tensors="):
+            editor.compare({"x": X}, tensors)
+
+
+# Memory, and the result
+
+
+def test_tensors_that_do_not_fit_are_computed_in_further_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def build(x: tf.Tensor) -> tf.Tensor:
+        for _ in range(8):
+            x = tf.tanh(x + 1.0)
+        return x
+
+    graph = graph_of(build)
+    whole = compared(graph, graph_of(lambda x: build(x) * 2.0))
+    monkeypatch.setattr(comparing, "MEMORY_LIMIT", 3 * 2 * X.nbytes)
+    portions = compared(graph, graph_of(lambda x: build(x) * 2.0))
+    assert portions.tensors == whole.tensors
+    assert not compared(graph, graph)
+
+
+def test_the_table_has_the_worst_first_and_prints_in_forty_lines() -> None:
+    def build(factor: float) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            for _ in range(60):
+                x = tf.tanh(x * factor)
+            return x
+
+        return graph_of(inner)
+
+    found = compared(build(1.1), build(1.2))
+    table = found.table
+    assert len(table) == len(found)
+    assert table["by_scale"].iloc[0] / table["tolerance"].iloc[0] == max(
+        each.excess for each in found
+    )
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("first divergence: mul/y:0 (Const)")
+    assert len(lines) <= 40
+    assert found.first_divergence is not None
+    assert found.first_divergence.inputs == ()
+
+
+def test_weights_are_compared_without_a_run() -> None:
+    before, now = tgw.example(), tgw.example()
+    with now.graph.as_default():
+        now.session.run("net/hidden/b/Assign", {"net/hidden/b/Initializer/Const:0": [0.5] * 8})
+    found = now.compare(other=before, tensors="weights")
+    b = found["net/hidden/b"]
+    assert b.differs
+    assert [each.name for each in found if each.differs] == ["net/hidden/b:0"]
+    was = before.session.run("net/hidden/b/Read/ReadVariableOp:0")
+    np.testing.assert_allclose(b.norms, [np.linalg.norm(was), np.sqrt(8) / 2], rtol=1e-6)
+    assert b.cosine == pytest.approx(was.sum() * 0.5 / np.prod(b.norms), rel=1e-6)
+    assert found.what == "weight"
+
+
+def test_checkpoints_are_compared_by_the_names_of_their_variables(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", initializer=tf.ones([SIZE, SIZE]))
+        v1.get_variable("b", initializer=tf.zeros([SIZE]))
+        saver = v1.train.Saver()
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            saver.save(session, str(tmp_path / "one"))
+            session.run(v1.assign(w, 3 * np.ones([SIZE, SIZE])))
+            saver.save(session, str(tmp_path / "two"))
+    del graph
+    editor = tgw.edit(tmp_path / "one.meta", checkpoint=tmp_path / "one")
+    found = editor.compare(other=tmp_path / "two", tensors="weights")
+    assert {each.name: each.largest for each in found} == {"w": 2.0, "b": 0.0}
+    assert found["w"].norms == (3.0 * SIZE, 1.0 * SIZE)

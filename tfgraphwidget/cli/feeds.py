@@ -1,0 +1,132 @@
+"""Feeds on the command line: NAME=VALUE, where a value is random, zeros, ones, a file or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS
+from tfgraphwidget.naming import known_instead, split_tensor
+from tfgraphwidget.tensorflow_modules import tf
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+ALL = "all"
+"""The name that stands for all placeholders."""
+SEED = 0  # of random values: two runs of the command feed the same
+LARGEST_INTEGER = 10  # random integers are below it, so that they are rows of most tables
+MAX_BYTES = 1 << 32  # of a value that is made up: 4 GB
+
+_MADE_UP = ("random", "zeros", "ones")
+
+
+def parse_feeds(texts: Iterable[str], editor: GraphEditor) -> dict[str, Any]:
+    """The values by tensor that options name.
+
+    Args:
+        texts: "x=random:1,224,224,3", "x=zeros", "x=rows.npy", "x=[[1, 2]]", or "all=random".
+        editor: The graph that takes them.
+
+    Raises:
+        GraphEditError: A text is none of these, or names no tensor.
+    """
+    feeds: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name or not value:
+            raise GraphEditError(
+                f"--feeds: {text!r} is not NAME=VALUE; write x=random:1,224,224,3, x=zeros:8, "
+                "x=rows.npy or x=[[1,2]]."
+            )
+        for tensor in _tensors(name, editor):
+            feeds[tensor] = _value(value, tensor, editor)
+    return feeds
+
+
+def _tensors(name: str, editor: GraphEditor) -> list[str]:
+    """The tensors of a name: of an op, of an input of a signature, or of all placeholders."""
+    core = editor._core
+    index = core.index
+    placeholders = [
+        f"{index.names[i]}:0"
+        for i, kind in enumerate(index.types)
+        if kind in REQUIRED_PLACEHOLDERS and index.dtypes(i)[0] not in HANDLE_DTYPES
+    ]
+    if split_tensor(name)[0] in index.ids:
+        return [f"{name}:0" if name in index.ids else name]
+    if name == ALL:
+        return placeholders
+    for signature in core.executor.signatures:
+        if tensor := dict(signature.inputs).get(name):
+            return [tensor]
+    raise GraphEditError(
+        f"--feeds: the graph has no tensor {name!r}"
+        f"{known_instead(name, placeholders, 'its placeholders are')}"
+    )
+
+
+def _value(text: str, tensor: str, editor: GraphEditor) -> Any:
+    """The value of a text for a tensor."""
+    index = editor._core.index
+    op, port = index.op(tensor), split_tensor(tensor)[1] or 0
+    kind, _, sizes = text.partition(":")
+    if kind in _MADE_UP:
+        shape = _shape(sizes, tensor, index.shape(op, port))
+        return _made_up(kind, shape, index.dtypes(op)[port], tensor)
+    if text.endswith(".npy"):
+        try:
+            return np.load(Path(text), allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise GraphEditError(
+                f"--feeds: {text!r} cannot be read as an array of NumPy: {error}."
+            ) from error
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise GraphEditError(
+            f"--feeds: {text!r} is neither {', '.join(_MADE_UP)}, nor a .npy file, nor JSON; "
+            "write x=random:1,224,224,3, x=rows.npy or x=[[1,2]]."
+        ) from None
+
+
+def _shape(sizes: str, tensor: str, static: Sequence[int | None] | None) -> tuple[int, ...]:
+    """The shape that a text gives, else the static one with 1 for what that leaves open."""
+    if not sizes:
+        if static is None:
+            raise GraphEditError(
+                f"--feeds: the shape of {tensor!r} is not known; give it: "
+                f"{tensor}=random:1,224,224,3."
+            )
+        return tuple(1 if size is None else size for size in static)
+    parts = sizes.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise GraphEditError(
+            f"--feeds: {sizes!r} is not a shape; write its sizes with commas: 1,224,224,3."
+        )
+    return tuple(map(int, parts))
+
+
+def _made_up(kind: str, shape: tuple[int, ...], dtype: str, tensor: str) -> Any:
+    if dtype == "string":
+        raise GraphEditError(
+            f"--feeds: {tensor!r} takes strings, which are not made up; "
+            f'give them as JSON: {tensor}=["a","b"].'
+        )
+    if math.prod(shape) * 8 > MAX_BYTES:
+        raise GraphEditError(f"--feeds: a value of shape {shape} for {tensor!r} does not fit.")
+    numpy_dtype = tf.as_dtype(dtype).as_numpy_dtype
+    if kind != "random":
+        return np.full(shape, kind == "ones", numpy_dtype)
+    draw = np.random.default_rng(SEED)
+    if dtype == "bool":
+        return draw.integers(0, 2, shape).astype(bool)
+    if "int" in dtype:
+        return draw.integers(0, LARGEST_INTEGER, shape).astype(numpy_dtype)
+    return draw.normal(size=shape).astype(numpy_dtype)

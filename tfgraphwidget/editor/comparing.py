@@ -1,0 +1,807 @@
+"""Comparing: all tensors of two graphs on the same feeds, and where these first differ.
+
+Each graph runs aside, once, or as often as its tensors fit in memory; only the numbers that say how
+far two tensors are apart are kept. What differs is computed again, to see whether it is random.
+The first divergence is the first tensor in the order of evaluation that differs: all that it is
+computed from agrees. Where it comes from a function that an op calls, `diverging_calls` runs the
+bodies on the inputs of the call; where it is in a v1 loop, the first round is looked for in which
+something differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+
+from tfgraphwidget import runtime
+from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
+from tfgraphwidget.editor.graph_run import Values
+from tfgraphwidget.errors import GraphEditError, NotTrusted, SessionRefused
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    HANDLES,
+    NEXT,
+    VARIABLE_READS,
+    Effect,
+    GraphIndex,
+    Loop,
+    called_functions,
+    corresponding_tensors,
+    effect_of,
+    enclosing_blocks,
+    forward,
+    reachable_functions,
+)
+from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.runtime.measure import Comparison, FirstDivergence, TensorDifference
+from tfgraphwidget.runtime.measure.tensor_difference import tensor_difference
+from tfgraphwidget.runtime.measure.tolerance import (
+    CALLED_SUM,
+    LEAST_TERMS,
+    Tolerance,
+    epsilon,
+    growth,
+    terms,
+)
+
+if TYPE_CHECKING:
+    from tfgraphwidget.runtime.measure.last_round import LimitedLoop
+    from tfgraphwidget.runtime.sync import Pair, VariableStore
+
+Array = np.ndarray
+_Tensor = tuple[int, int]  # an op's number and the port of its output
+Pairs = Mapping[str, str]
+"""{tensor here: tensor of the graph to compare with}"""
+
+MEMORY_LIMIT = 512 << 20  # bytes of values of both graphs that are held at once
+
+RANDOM = "which are random: they differ from run to run"
+NO_PARTNER = "without a partner in the other graph"
+ONLY_THERE = "of the other graph, without a partner here"
+NO_WEIGHT = "of which one graph has no value"
+WHAT = "tensor"
+
+_MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
+_LAST_ROUND = "The values are those of the last round of the loop"
+_ALL_ROUNDS = (1 << 31) - 1  # more than any loop has: it ends by its own condition
+
+
+def compare_all(
+    before: Side,
+    now: Side,
+    pairs: Pairs,
+    tolerance: Tolerance,
+    path: tuple[str, ...] = (),
+    *,
+    weights_only: bool = False,
+) -> Comparison:
+    """Compare all tensors that have a partner and a value.
+
+    Args:
+        before: The graph to compare with.
+        now: The graph.
+        pairs: {tensor of `now`: tensor of `before`}.
+        tolerance: What counts as equal.
+        path: The names of the functions that both are the bodies of, outermost first.
+        weights_only: Whether variables and constants are compared, and nothing is run.
+
+    Raises:
+        NotTrusted: The outputs of a graph need an op that does more than compute.
+    """
+    comparer = _Comparer(before, now, pairs, tolerance, path)
+    if weights_only:
+        return comparer.of_weights()
+    try:
+        return comparer.of_all()
+    except NotTrusted:
+        raise
+    except GraphEditError as refusal:
+        note = f"Only weights were compared, since one graph cannot run: {refusal.why}"
+        return replace(_Comparer(before, now, pairs, tolerance, path).of_weights(), notes=(note,))
+
+
+def judged(
+    before: Side,
+    now: Side,
+    differences: Iterable[TensorDifference],
+    tolerance: Tolerance,
+    not_compared: Mapping[str, tuple[str, ...]],
+) -> Comparison:
+    """A comparison of some tensors, which stay in their order; no function is looked into.
+
+    Args:
+        before: The graph to compare with.
+        now: The graph.
+        differences: The differences of the tensors.
+        tolerance: What counts as equal.
+        not_compared: Tensors that were not compared, by the reason.
+    """
+    comparer = _Comparer(before, now, {}, tolerance, ())
+    given = {each.name: each for each in differences}
+    places = {op: place for place, op in enumerate(comparer.orders[1])}
+    comparer.differences = dict(
+        sorted(given.items(), key=lambda item: places[now.index.op(item[0])])
+    )
+    comparer.set_tolerances()
+    compared = comparer.differences
+    first = next((name for name, each in compared.items() if each.differs), None)
+    return Comparison(
+        tuple(compared[name] for name in given),
+        None if first is None else comparer.divergence(first),
+        not_compared,
+    )
+
+
+def compare_stores(
+    ours: VariableStore,
+    theirs: VariableStore,
+    pairs: Sequence[Pair],
+    tolerance: Tolerance,
+) -> Comparison:
+    """Compare the values of variables in two stores, as many at a time as fit in memory.
+
+    Args:
+        ours: Where the values of the first of each pair are.
+        theirs: Where those of the second are, with which they are compared.
+        pairs: The variables, as (ours, theirs).
+        tolerance: What counts as equal.
+    """
+    differences = []
+    for some in _portions_of_variables(pairs):
+        one = ours.read([a for a, _ in some])
+        other = theirs.read([b for _, b in some])
+        for a, b in some:
+            each = tensor_difference(
+                a.handle, np.asarray(other[b.handle]), np.asarray(one[a.handle]), other=b.handle
+            )
+            bound = tolerance.bound(each.dtypes, LEAST_TERMS * epsilon(*each.dtypes) ** 2)
+            differences.append(replace(each, tolerance=bound))
+    return Comparison(tuple(differences), what="weight")
+
+
+def _portions_of_variables(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """Pairs of variables in portions that fit in memory."""
+    portion: list[Pair] = []
+    held = 0
+    for a, b in pairs:
+        size = sum((each.shape.num_elements() or 0) * max(1, each.dtype.size) for each in (a, b))
+        if portion and held + size > MEMORY_LIMIT:
+            yield portion
+            portion, held = [], 0
+        portion.append((a, b))
+        held += size
+    if portion:
+        yield portion
+
+
+class _Comparer:
+    """Compares two graphs."""
+
+    def __init__(
+        self, before: Side, now: Side, pairs: Pairs, tolerance: Tolerance, path: tuple[str, ...]
+    ) -> None:
+        self.before, self.now, self.pairs = before, now, pairs
+        self.tolerance, self.path = tolerance, path
+        self.differences: dict[str, TensorDifference] = {}
+        self._reasons: dict[str, list[str]] = {}
+
+    # What is compared
+
+    def of_weights(self) -> Comparison:
+        """Compare variables and constants."""
+        weights = [name for name in self._candidates() if self._is_weight(name)]
+        self.compare(weights, with_run=False)
+        self.set_tolerances()
+        return self._result(())
+
+    def of_all(self) -> Comparison:
+        """Compare all that both graphs compute. Raises SessionRefused when one of them cannot."""
+        self._set_values(self._fetched())
+        self.compare(self.compared_names)
+        self.set_tolerances()
+        return self._result(self._failures())
+
+    def _result(self, fails: tuple[str, ...]) -> Comparison:
+        first = self._first_divergence()
+        there = set(self.pairs.values())
+        for op in self.orders[0]:
+            for name in _tensors(self.before.index, op):
+                if name not in there:
+                    self._leave_out(name, ONLY_THERE)
+        reasons = {reason: tuple(names) for reason, names in self._reasons.items()}
+        return Comparison(tuple(self.differences.values()), first, reasons, fails=fails, what=WHAT)
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        self._reasons.setdefault(reason, []).append(name)
+
+    @cached_property
+    def orders(self) -> tuple[list[int], list[int]]:
+        """The ops of both graphs in the order of evaluation."""
+        return (
+            evaluation_order(self.before.index, self.before.outputs),
+            evaluation_order(self.now.index, self.now.outputs),
+        )
+
+    def _candidates(self) -> Iterator[str]:
+        """The tensors that have partners, in the order of evaluation; others are noted."""
+        index = self.now.index
+        for op in self.orders[1]:
+            for name in _tensors(index, op, handles=True):
+                if name in self.pairs:
+                    yield name
+                elif _is_handle(index, name):
+                    continue
+                else:
+                    self._leave_out(name, NO_PARTNER)
+
+    def _is_weight(self, name: str) -> bool:
+        return self.now.is_weight(name) and self.before.is_weight(self.pairs[name])
+
+    @cached_property
+    def compared_names(self) -> list[str]:
+        """The tensors to compare; why others are not is noted."""
+        names = []
+        for name in self._candidates():
+            other = self.pairs[name]
+            obstacles = (
+                "" if side.is_weight(tensor) else side.obstacle(tensor)
+                for side, tensor in ((self.now, name), (self.before, other))
+            )
+            if reason := next(filter(None, obstacles), ""):
+                self._leave_out(name, reason)
+            else:
+                names.append(name)
+        return names
+
+    def _fetched(self) -> tuple[list[str], list[str]]:
+        """The tensors of both graphs that a run gives, those before first."""
+        names = self.compared_names
+        others = [self.pairs[name] for name in names]
+        return (
+            [tensor for tensor in others if not self.before.is_weight(tensor)],
+            [name for name in names if not self.now.is_weight(name)],
+        )
+
+    def _set_values(self, fetched: tuple[list[str], list[str]]) -> None:
+        """Read the values of variables, once; what one graph has none for is taken from the
+        other.
+        """
+        known: Values = {}
+        theirs, ours = fetched
+        now = self.now.run.values(ours, self.now.feeds, known)
+        self.now = replace(self.now, values=now)
+        shared = now if self.before.run.source is self.now.run.source else known
+        try:
+            values = self.before.run.values(theirs, self.before.feeds, shared)
+        except SessionRefused:
+            values = self.before.run.values(theirs, self.before.feeds, now)
+        self.before = replace(self.before, values=values)
+
+    # Values
+
+    @cached_property
+    def _runners(self) -> tuple[Runner, Runner]:
+        return Runner(self.before), Runner(self.now)
+
+    def compare(self, names: Sequence[str], *, with_run: bool = True) -> None:
+        """Compare tensors, as many at a time as fit in memory."""
+        found: dict[str, TensorDifference] = {}
+        random: set[str] = set()
+        reads = {name: variable for name in names if (variable := self._variable_read(name))}
+        for some in self._portions([name for name in names if name not in reads]):
+            others = [self.pairs[name] for name in some]
+            theirs = self._values_of(0, others, with_run=with_run)
+            ours = self._values_of(1, some, with_run=with_run)
+            differences = {}
+            for name, other in zip(some, others, strict=True):
+                if name in ours and other in theirs:
+                    differences[name] = tensor_difference(
+                        name, theirs[other], ours[name], other=other
+                    )
+            self._held = sum(value.nbytes for value in (*theirs.values(), *ours.values()))
+            found |= differences
+            random |= self._random(differences, theirs, ours) if with_run else set()
+        for name, variable in reads.items():
+            if variable in found:
+                found[name] = replace(found[variable], name=name, other=self.pairs[name])
+        dropped = self._set_aside(found, random)
+        for name in names:
+            if name in dropped:
+                self._leave_out(name, RANDOM)
+            elif name in found:
+                self.differences[name] = found[name]
+            else:
+                why = (runner.why.get(each) for runner, each in self._places(name))
+                self._leave_out(name, next(filter(None, why), NO_WEIGHT))
+
+    def _variable_read(self, name: str) -> str:
+        """The variable that a tensor reads, where its partner reads the partner of that, so that
+        neither needs to be fetched; "" for others.
+        """
+        variable = self.now.variable_of(name)
+        other = self.before.variable_of(self.pairs[name]) if variable else ""
+        return variable if other and self.pairs.get(variable) == other else ""
+
+    def _places(self, name: str) -> tuple[tuple[Runner, str], tuple[Runner, str]]:
+        """Who computes a tensor and its partner."""
+        return (self._runners[1], name), (self._runners[0], self.pairs[name])
+
+    def _portions(self, names: Sequence[str]) -> Iterator[list[str]]:
+        """The tensors in portions that fit in memory, as far as static shapes tell; the more of a
+        portion turns out to be held, the smaller the next ones are.
+        """
+        self._held, factor = 0, 1.0
+        portion: list[str] = []
+        expected = 0
+        for name in names:
+            size = self.now.expected_bytes(name) + self.before.expected_bytes(self.pairs[name])
+            if portion and (expected + size) * factor > MEMORY_LIMIT:
+                yield portion
+                factor = max(1.0, self._held / max(expected, 1))
+                portion, expected = [], 0
+            portion.append(name)
+            expected += size
+        if portion:
+            yield portion
+
+    def _values_of(
+        self, which: int, tensors: Sequence[str], *, with_run: bool = True
+    ) -> dict[str, Array]:
+        """Values of tensors of a graph: 0 is the one before."""
+        side, runner = (self.before, self.now)[which], self._runners[which]
+        weights = [name for name in tensors if side.is_weight(name)]
+        values = side.weights(
+            [name for name in weights if not with_run or not runner.is_dead(name)]
+        )
+        if with_run:
+            weighed = set(weights)
+            values |= runner.values([name for name in tensors if name not in weighed])
+        return values
+
+    def _random(
+        self,
+        differences: Mapping[str, TensorDifference],
+        theirs: Mapping[str, Array],
+        ours: Mapping[str, Array],
+    ) -> set[str]:
+        """The tensors that differ between two runs of one graph, among those that differ."""
+        names = [
+            name
+            for name, each in differences.items()
+            if not each.same
+            and not (self.now.is_weight(name) and self.before.is_weight(each.other))
+        ]
+        if not names or not self._may_change:
+            return set()
+        others = [self.pairs[name] for name in names]
+        again = self._values_of(0, others), self._values_of(1, names)
+        return {
+            name
+            for name, other in zip(names, others, strict=True)
+            if _is_unsteady(other, theirs, again[0]) or _is_unsteady(name, ours, again[1])
+        }
+
+    @cached_property
+    def _may_change(self) -> bool:
+        """Whether a graph may give other values in another run."""
+        return any(
+            effect_of(op_type) in _MAY_CHANGE
+            for side in (self.before, self.now)
+            for op_type in _op_types(side.index)
+        )
+
+    def _set_aside(self, found: Mapping[str, TensorDifference], random: set[str]) -> frozenset[str]:
+        """The random tensors, and those that depend on them and differ."""
+        if not random:
+            return frozenset()
+        index = self.now.index
+        behind = forward(index, [index.op(name) for name in random])
+        return frozenset(
+            name
+            for name, each in found.items()
+            if name in random or (not each.same and behind[index.op(name)])
+        )
+
+    def _failures(self) -> tuple[str, ...]:
+        """The tensors that only one of the graphs computes, since an op of the other fails."""
+        fails = []
+        for name in self.compared_names:
+            why = [runner.why.get(tensor, "") for runner, tensor in self._places(name)]
+            if sum(reason.startswith(FAILED) for reason in why) == 1:
+                fails.append(name)
+        return tuple(fails)
+
+    # Tolerances
+
+    def set_tolerances(self) -> None:
+        """Say of each difference how much of it may be rounding."""
+        of_other = {each.other: each for each in self.differences.values()}
+        variances = (
+            _variances(self.before.index, self.orders[0], of_other),
+            _variances(self.now.index, self.orders[1], self.differences),
+        )
+        for name, each in self.differences.items():
+            variance = max(
+                variances[0][self.before.index.op(each.other)],
+                variances[1][self.now.index.op(name)],
+                LEAST_TERMS * epsilon(*each.dtypes) ** 2,
+            )
+            bound = self.tolerance.bound(each.dtypes, variance)
+            self.differences[name] = replace(each, tolerance=bound)
+
+    # The first divergence
+
+    def _first_divergence(self) -> FirstDivergence | None:
+        name = next((name for name, each in self.differences.items() if each.differs), None)
+        if name is None:
+            return None
+        if self._is_weight(name):
+            return self.divergence(name)
+        op = self.now.index.op(name)
+        weight = self._weight_behind(op)
+        if weight is not None:
+            return self.divergence(name, weight)
+        loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, op))), None)
+        if loop is not None:
+            return self._in_loop(name, loop)
+        note = ""
+        for calls in self._calls_behind(name):
+            from tfgraphwidget.editor import diverging_calls
+
+            inner, note = diverging_calls.look_inside(
+                self.before, self.now, calls, self.tolerance, self.path
+            )
+            if inner is not None:
+                return inner
+        return self.divergence(name, note=note)
+
+    def _calls_behind(self, name: str) -> list[tuple[str, str]]:
+        """The outputs of calls, before and now, that a tensor is, or that its op reads without
+        their being compared: lists.
+        """
+        index, other_index = self.now.index, self.before.index
+        reads = input_tensors(index, index.op(name))
+        other_reads = input_tensors(other_index, other_index.op(self.pairs[name]))
+        calls = []
+        for slot, tensor in enumerate(reads):
+            if _is_handle(index, tensor):
+                call = self._not_passed_on(index, tensor)
+                by_slot = other_reads[slot] if slot < len(other_reads) else ""
+                other = self.pairs.get(call, by_slot and self._not_passed_on(other_index, by_slot))
+                calls += [(other, call)] if other else []
+        return [
+            pair
+            for pair in (*calls, (self.pairs[name], name))
+            if called_functions(index.nodes[index.op(pair[1])], index.functions)
+        ]
+
+    @staticmethod
+    def _not_passed_on(index: GraphIndex, tensor: str) -> str:
+        """The tensor that ops pass on unchanged."""
+        op = index.op(tensor)
+        while index.types[op] in VARIABLE_READS and index.input_lists[op]:
+            tensor = input_tensors(index, op)[0]
+            op = index.op(tensor)
+        return tensor
+
+    def _weight_behind(self, op: int) -> int | None:
+        """The variable that an op gives the value of; None if it is another op."""
+        index = self.now.index
+        while index.types[op] in VARIABLE_READS and index.input_lists[op]:
+            op = index.input_lists[op][0]
+            if index.types[op] in HANDLES:
+                return op
+        return None
+
+    def divergence(
+        self, name: str, weight: int | None = None, note: str = "", number: int | None = None
+    ) -> FirstDivergence:
+        """The divergence of a tensor, or of the variable that it is the value of."""
+        index = self.now.index
+        op = index.op(name) if weight is None else weight
+        tensors = [] if weight is not None else input_tensors(index, op)
+        inputs = [self.differences[each] for each in tensors if each in self.differences]
+        unknown = [
+            each for each in tensors if each not in self.differences and not _is_handle(index, each)
+        ]
+        if unknown and not note:
+            note = f"Not compared: {names_text(unknown)}, which the op reads."
+        return FirstDivergence(
+            name if weight is None else f"{index.names[op]}:0",
+            index.names[op],
+            index.types[op],
+            self.differences[name],
+            tuple(inputs),
+            self.path,
+            number,
+            note,
+        )
+
+    # Rounds of v1 loops
+
+    def _in_loop(self, name: str, loop: Loop) -> FirstDivergence:
+        """The first divergence in the first round of a loop in which something differs."""
+        rounds = _Rounds(self, loop)
+        try:
+            found = rounds.first()
+        except (SessionRefused, GraphEditError) as refusal:
+            return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}")
+        if found is None:
+            return self.divergence(name, note=f"{_LAST_ROUND}.")
+        number, differences = found
+        first = next(each for each in differences if differences[each].differs)
+        self.differences |= differences
+        return self.divergence(first, number=None if self._is_weight(first) else number)
+
+
+class _Rounds:
+    """Compares what is in a loop of two graphs, round by round.
+
+    Args:
+        comparer: Compares the graphs.
+        loop: The loop of the graph now.
+        outer: The loops around it in both graphs, in the last rounds of which it is looked at.
+    """
+
+    def __init__(
+        self,
+        comparer: _Comparer,
+        loop: Loop,
+        outer: tuple[LimitedLoop, LimitedLoop] | None = None,
+    ) -> None:
+        self._comparer, self._outer = comparer, outer
+        self._loops = _other_loop(comparer, loop), loop
+        index = comparer.now.index
+        names = [name for name in comparer.compared_names if index.op(name) in loop.ops]
+        in_condition = runtime.measure.last_round.is_in_condition
+        # What the condition computes when the loop has ended comes after all rounds.
+        late = {name for name in names if in_condition(index, loop, name)}
+        self._names = sorted(names, key=late.__contains__)
+
+    def first(self) -> tuple[int, dict[str, TensorDifference]] | None:
+        """The first round in which something differs, from 1 on, and what is in the loop then; None
+        if nothing does.
+        """
+        last = min(self._count(which) for which in (0, 1))
+        agree, differ = -1, 0
+        while not _differ(found := self._at(differ)):
+            if differ == last:
+                return None
+            agree, differ = differ, min(last, max(1, 2 * differ))
+        while differ - agree > 1:
+            middle = (agree + differ) // 2
+            at_middle = self._at(middle)
+            if _differ(at_middle):
+                differ, found = middle, at_middle
+            else:
+                agree = middle
+        inner = self._inner_loop(found) if differ and self._outer is None else None
+        if inner is None:
+            return max(1, differ), found
+        limited = self._limited(0, differ), self._limited(1, differ)
+        return _Rounds(self._comparer, inner, limited).first() or (differ, found)
+
+    def _inner_loop(self, found: Mapping[str, TensorDifference]) -> Loop | None:
+        """The loop inside of this one in which something differs first; None if it is in none."""
+        index = self._comparer.now.index
+        first = next(name for name in found if found[name].differs)
+        loops = [*filter(_is_loop, reversed(enclosing_blocks(index, index.op(first))))]
+        return loops[1] if len(loops) > 1 else None
+
+    def _limited(self, which: int, rounds: int) -> LimitedLoop:
+        outer = None if self._outer is None else self._outer[which]
+        side = (self._comparer.before, self._comparer.now)[which]
+        index = side.index if outer is None else outer.index
+        return runtime.measure.last_round.limit_rounds(index, self._loops[which], rounds, outer)
+
+    def _side(self, which: int, limited: LimitedLoop) -> Side:
+        side = (self._comparer.before, self._comparer.now)[which]
+        return replace(side, run=replace(side.run, index=limited.index))
+
+    def _count(self, which: int) -> int:
+        """How many rounds a loop has."""
+        limited = self._limited(which, _ALL_ROUNDS)
+        values = Runner(self._side(which, limited)).values([limited.count])
+        return int(values[limited.count]) if values else 0
+
+    def _at(self, rounds: int) -> dict[str, TensorDifference]:
+        """What is in the loop in that round."""
+        comparer = self._comparer
+        before, now = (self._side(which, self._limited(which, rounds)) for which in (0, 1))
+        limited = _Comparer(before, now, comparer.pairs, comparer.tolerance, comparer.path)
+        limited.compare(self._names)
+        known = comparer.differences
+        return {
+            name: replace(each, tolerance=known[name].tolerance) if name in known else each
+            for name, each in limited.differences.items()
+        }
+
+
+def _differ(differences: Mapping[str, TensorDifference]) -> bool:
+    return any(each.differs for each in differences.values())
+
+
+def _is_loop(block: object) -> TypeGuard[Loop]:
+    return isinstance(block, Loop)
+
+
+def _other_loop(comparer: _Comparer, loop: Loop) -> Loop:
+    """The loop of the graph before that is the same.
+
+    Raises:
+        GraphEditError: There is none.
+    """
+    index = comparer.before.index
+    for name in _tensors(comparer.now.index, loop.condition) if loop.condition is not None else ():
+        if name in comparer.pairs:
+            for block in filter(_is_loop, enclosing_blocks(index, index.op(comparer.pairs[name]))):
+                if block.condition is not None:
+                    return block
+    raise GraphEditError("The other graph has no such loop with a condition.")
+
+
+def paired_names(
+    before: GraphIndex, now: GraphIndex, renamed: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """{tensor of `now`: the tensor of `before` that it is}.
+
+    Args:
+        before: The first graph.
+        now: The second graph.
+        renamed: Names of ops in `before` -> names in `now`, as far as they are known.
+    """
+    found = corresponding_tensors(before, now, renamed)
+    found |= _replaced_ops(before, now, found)
+    return {
+        f"{now.names[op]}:{port}": f"{before.names[was]}:{was_port}"
+        for (op, port), (was, was_port) in found.items()
+    }
+
+
+def with_results(pairs: Pairs, before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
+    """Pairs with results that have the same places in two graphs, and no partners by their ops.
+
+    Args:
+        pairs: {tensor now: tensor before}.
+        before: The results of the graph before.
+        now: The results of the graph now.
+    """
+    found, taken = dict(pairs), set(pairs.values())
+    for was, result in zip(before, now, strict=False):
+        if result not in found and was not in taken:
+            found[result] = was
+            taken.add(was)
+    return found
+
+
+def _replaced_ops(
+    before: GraphIndex, now: GraphIndex, pairs: Mapping[_Tensor, _Tensor]
+) -> dict[_Tensor, _Tensor]:
+    """Further pairs: ops of other types that read the same tensors, and are read in the same place:
+    a Softsign that took the place of a Tanh.
+    """
+    paired, paired_before = ({op for op, _ in side} for side in (pairs, pairs.values()))
+    found: dict[_Tensor, _Tensor] = {}
+    for op in range(len(now)):
+        reads = _reads(now, op)
+        if op in paired or not reads or not all(read in pairs for read in reads):
+            continue
+        wanted = [pairs[read] for read in reads]
+        for reader in now.consumer_lists[op]:
+            if (reader, 0) not in pairs:
+                continue
+            there = _reads(before, pairs[reader, 0][0])
+            for (source, port), (was, was_port) in zip(_reads(now, reader), there, strict=False):
+                is_same_place = source == op and port == was_port and was not in paired_before
+                if is_same_place and _reads(before, was) == wanted:
+                    count = min(len(now.dtypes(op)), len(before.dtypes(was)))
+                    found |= {(op, number): (was, number) for number in range(count)}
+                    paired_before.add(was)
+    return found
+
+
+def _reads(index: GraphIndex, op: int) -> list[_Tensor]:
+    """The tensors that an op reads."""
+    ports = index.ports[index.inputs.start[op] : index.inputs.start[op + 1]].tolist()
+    return [*zip(index.input_lists[op], ports, strict=True)]
+
+
+def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
+    """The ops in the order of evaluation: each behind what it reads and waits for, and shortly
+    before what reads it. Loops are cut where a round hands over to the next.
+
+    Args:
+        outputs: What is evaluated first; all other ops follow.
+    """
+    goes_on = {kind for kind in index.kinds[0] if kind in NEXT}
+    order: list[int] = []
+    state = np.zeros(len(index), np.int8)
+    for root in (*(index.op(name) for name in outputs), *range(len(index))):
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if state[op] == 0:
+                state[op] = 1
+                reads = (*index.input_lists[op], *index.control_lists[op])
+                stack += [
+                    source
+                    for source in reversed(reads)
+                    if state[source] == 0 and index.types[source] not in goes_on
+                ]
+                continue
+            stack.pop()
+            if state[op] == 1:
+                state[op] = 2
+                order.append(op)
+    return order
+
+
+def _variances(
+    index: GraphIndex, order: Sequence[int], differences: Mapping[str, TensorDifference]
+) -> list[float]:
+    """For each op the variance of what it computes, in squares of roundings by its own scale."""
+    variances = [0.0] * len(index)
+    for op in order:
+        sources = index.input_lists[op]
+        tensors = _tensors(index, op)
+        known = [differences[name] for name in tensors if name in differences]
+        own = epsilon(*(index.dtypes(op)))
+        if not sources:
+            is_cast = any(each.dtypes[0] != each.dtypes[1] for each in known)
+            variances[op] = own**2 if is_cast else 0.0
+            continue
+        if not own:
+            continue  # integers are exact
+        inputs = [differences[name] for name in input_tensors(index, op) if name in differences]
+        shape = known[0].shapes[1] if known else ()
+        count = terms(index.types[op], [each.shapes[1] for each in inputs], shape) if known else 1.0
+        if called_functions(index.nodes[op], index.functions):
+            count = max(count, CALLED_SUM)
+        scale = known[0].scale if known else 0.0
+        larger = growth(index.types[op], [each.scale for each in inputs], scale)
+        inherited = max(variances[source] for source in sources)
+        variances[op] = (inherited + max(count, LEAST_TERMS) * own**2) * larger**2
+    return variances
+
+
+def _op_types(index: GraphIndex) -> set[str]:
+    """The types of the ops of a graph, and of the functions that they call."""
+    types = set(index.kinds[0])
+    for name in reachable_functions(index.functions, index.extras, index.nodes):
+        types |= {node.op for node in index.extras.function(name).node_def}
+    return types - index.functions
+
+
+def _is_unsteady(name: str, once: Mapping[str, Array], again: Mapping[str, Array]) -> bool:
+    """Whether two runs of one graph give values that are not equal but for rounding."""
+    if name not in once or name not in again:
+        return name in once
+    difference = tensor_difference(name, once[name], again[name])
+    rounding = epsilon(*difference.dtypes) ** 2 * CALLED_SUM
+    return replace(difference, tolerance=Tolerance({}).bound(difference.dtypes, rounding)).differs
+
+
+def _tensors(index: GraphIndex, op: int, *, handles: bool = False) -> list[str]:
+    """The outputs of an op that have values, or all."""
+    return [
+        f"{index.names[op]}:{port}"
+        for port, dtype in enumerate(index.dtypes(op))
+        if handles or dtype not in HANDLE_DTYPES
+    ]
+
+
+def _is_handle(index: GraphIndex, name: str) -> bool:
+    return index.dtypes(index.op(name))[split_tensor(name)[1] or 0] in HANDLE_DTYPES
+
+
+def input_tensors(index: GraphIndex, op: int) -> list[str]:
+    """The tensors that an op reads, by name."""
+    start = index.inputs.start[op]
+    return [
+        f"{index.names[source]}:{index.ports[start + slot]}"
+        for slot, source in enumerate(index.input_lists[op])
+    ]

@@ -1,0 +1,326 @@
+"""How far two tensors are apart, in a few numbers.
+
+Arrays are walked in blocks that stay in the processor's cache, so that tensors of any size are
+compared at the speed of memory and without copies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.naming import count_text
+
+Array = np.ndarray
+
+BLOCK = 1 << 15  # elements that are compared at once: 128 KB of float32, two of which fit a cache
+MASK_LEAST = 1e4  # the least magnitude of what may be a mask: BERT adds -10,000
+MASK_GAP = 1e3  # a mask is so many times larger than all that is no mask
+NEAR_MASK = 0.25  # of the largest magnitude: a mask to which a score was added is as large still
+
+_INTEGER_OF: dict[str, type[np.signedinteger[Any]]] = {
+    "float16": np.int16,
+    "bfloat16": np.int16,
+    "float32": np.int32,
+    "float64": np.int64,
+}
+"""The integers that have as many bits as a floating-point dtype."""
+
+
+@dataclass(frozen=True)
+class TensorDifference:
+    """The difference of one tensor between two graphs. The first of each pair is of the graph
+    before, or the other one.
+
+    Attributes:
+        name: The name of the tensor.
+        dtypes: Its dtypes.
+        shapes: Its shapes.
+        largest: The largest absolute difference of elements that are numbers in both; None if
+            shapes or kinds differ, and for text and booleans.
+        relative: The largest relative difference of these, each by its own magnitude; None as
+            above.
+        differing: How many elements differ.
+        nans: How many elements are NaN.
+        steady: False if the graph before does not give the same values twice.
+        other: The name of the tensor in the other graph.
+        scaled: The largest difference by the scale of the tensor, which is its largest magnitude
+            without masks; None as above.
+        cosine: The cosine of the angle between both, as vectors; None as above, and where one is 0.
+        ulps: The most floating-point numbers that lie between two elements; None for other dtypes.
+        norms: The Euclidean norms; None as above.
+        scale: The largest finite magnitude in either.
+        tolerance: The largest `scaled` that counts as equal.
+    """
+
+    name: str
+    dtypes: tuple[str, str]
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    largest: float | None
+    relative: float | None
+    differing: int
+    nans: tuple[int, int]
+    steady: bool = True
+    other: str = ""
+    scaled: float | None = None
+    cosine: float | None = None
+    ulps: int | None = None
+    norms: tuple[float, float] | None = None
+    scale: float = 0.0
+    tolerance: float = 0.0
+
+    @property
+    def same(self) -> bool:
+        """Whether both are equal, element by element; NaN equals NaN here."""
+        return (
+            self.shapes[0] == self.shapes[1]
+            and self.dtypes[0] == self.dtypes[1]
+            and not self.differing
+        )
+
+    @property
+    def differs(self) -> bool:
+        """Whether they differ by more than the tolerance. Numbers of two dtypes may be equal."""
+        if self.shapes[0] != self.shapes[1]:
+            return True
+        if self.scaled is None:
+            return not self.same
+        return self.scaled > self.tolerance
+
+    @property
+    def excess(self) -> float:
+        """How many times the tolerance the difference is; infinite where it cannot be a number."""
+        if not self.differs:
+            scaled = self.scaled or 0.0
+            return scaled / self.tolerance if self.tolerance else 0.0
+        if self.scaled is None or not self.tolerance:
+            return math.inf
+        return self.scaled / self.tolerance
+
+    def row(self) -> tuple[str, ...]:
+        """Return name, dtype, shape, largest difference, relative difference and notes, as text."""
+        dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
+        notes = [] if self.steady else ["random: it differs from run to run"]
+        notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
+        notes += (
+            [f"{count_text(self.differing, 'element')} differ"]
+            if self.differing and self.largest is None
+            else []
+        )
+        largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
+        relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
+        return self.name, dtype, shape, largest, relative, "; ".join(notes)
+
+
+def tensor_difference(
+    name: str, before: Array, after: Array, steady: bool = True, other: str = ""
+) -> TensorDifference:
+    """Return the difference of two arrays.
+
+    Args:
+        steady: Whether the graph before gives the same values twice.
+        other: The name of the tensor in the other graph; "" if it is the same.
+    """
+    dtypes = _dtype(before), _dtype(after)
+    base = TensorDifference(
+        name, dtypes, (before.shape, after.shape), None, None, 0, (0, 0), steady, other or name
+    )
+    if before.shape != after.shape:
+        return replace(base, nans=(_nans(before), _nans(after)))
+    if not (_is_number(before) and _is_number(after)):
+        equal = np.asarray(before == after)
+        differing = int(np.size(equal) - np.count_nonzero(equal))
+        return replace(base, nans=(_nans(before), _nans(after)), differing=differing)
+    found = _Totals()
+    a, b = np.ravel(before), np.ravel(after)
+    for x, y in _blocks(a, b):
+        found.add(x, y)
+    return replace(
+        base,
+        largest=found.largest,
+        relative=found.relative,
+        differing=found.differing,
+        nans=(found.nans[0], found.nans[1]),
+        scaled=math.inf if found.unpaired_nans else _scaled(a, b, found),
+        cosine=found.cosine,
+        ulps=found.ulps if dtypes[0] == dtypes[1] and _has_ulps(before.dtype) else None,
+        norms=(math.sqrt(found.squares[0]), math.sqrt(found.squares[1])),
+        scale=found.scale,
+    )
+
+
+@dataclass
+class _Totals:
+    """What is known of the blocks so far; pairs are (before, after)."""
+
+    largest: float = 0.0
+    relative: float = 0.0
+    differing: int = 0
+    ulps: int = 0
+    scale: float = 0.0
+    unpaired_nans: int = 0
+    product: float = 0.0
+    nans: list[int] = field(default_factory=lambda: [0, 0])
+    squares: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine of the angle between both; None where one is 0."""
+        norms = math.sqrt(self.squares[0]) * math.sqrt(self.squares[1])
+        return None if not norms else max(-1.0, min(1.0, self.product / norms))
+
+    def add(self, x: Array, y: Array) -> None:
+        """Take in one block of each."""
+        is_equal = x.dtype == y.dtype and np.array_equal(x, y)
+        a = _widened(x, y)
+        b = a if is_equal else _widened(y, x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = _dot(a, a), _dot(b, b)
+            is_finite = math.isfinite(squares[0]) and math.isfinite(squares[1])
+        if is_finite and is_equal:
+            self._add_sums(squares, squares[0], _most(a))
+        elif is_finite:
+            self._add_sums(squares, _dot(a, b), max(_most(a), _most(b)))
+            self._add_differing(x, y, a, b, x != y)
+        else:
+            self._add_careful(x, y, a, b)
+
+    def _add_sums(self, squares: tuple[float, float], product: float, scale: float) -> None:
+        self.squares[0] += squares[0]
+        self.squares[1] += squares[1]
+        self.product += product
+        self.scale = max(self.scale, scale)
+
+    def _add_careful(self, x: Array, y: Array, a: Array, b: Array) -> None:
+        """Take in a block in which something is NaN, infinite or so large that squares are."""
+        nans = np.isnan(a), np.isnan(b)
+        self.nans[0] += int(np.count_nonzero(nans[0]))
+        self.nans[1] += int(np.count_nonzero(nans[1]))
+        self.unpaired_nans += int(np.count_nonzero(nans[0] != nans[1]))
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        finite = np.isfinite(a) & np.isfinite(b)
+        p, q = (np.where(finite, side, 0).astype(wide) for side in (a, b))
+        with np.errstate(over="ignore"):
+            self._add_sums((_dot(p, p), _dot(q, q)), _dot(p, q), max(_most(p), _most(q)))
+        self._add_differing(x, y, a, b, (x != y) & ~(nans[0] & nans[1]))
+
+    def _add_differing(self, x: Array, y: Array, a: Array, b: Array, differ: Array) -> None:
+        """Take in the elements of a block that differ."""
+        count = int(np.count_nonzero(differ))
+        if not count:
+            return
+        self.differing += count
+        if count < differ.size:
+            x, y, a, b = x[differ], y[differ], a[differ], b[differ]
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            gap = np.abs(a - b)
+            relative = gap / np.maximum(np.abs(a), np.abs(b))
+        numbers = ~(np.isnan(a) | np.isnan(b))
+        self.largest = max(self.largest, float(gap[numbers].max(initial=0)))
+        relative = np.nan_to_num(relative[numbers], nan=1.0)
+        self.relative = max(self.relative, float(relative.max(initial=0)))
+        if x.dtype == y.dtype and _has_ulps(x.dtype):
+            self.ulps = max(self.ulps, _ulps(x[numbers], y[numbers]))
+
+
+def _blocks(a: Array, b: Array) -> Iterator[tuple[Array, Array]]:
+    """Two flat arrays in blocks."""
+    for start in range(0, a.size, BLOCK):
+        yield a[start : start + BLOCK], b[start : start + BLOCK]
+
+
+def _widened(x: Array, beside: Array | None = None) -> Array:
+    """An array in a dtype to compute in, which holds all its values, and those of the other."""
+    pair = (x,) if beside is None else (x, beside)
+    if all(side.dtype == np.float32 for side in pair):
+        return x
+    if any(side.dtype.kind == "c" for side in pair):
+        return x.astype(np.complex128)
+    return x.astype(np.float64, copy=False)
+
+
+def _dot(a: Array, b: Array) -> float:
+    """The product of two flat arrays as vectors."""
+    return float(np.vdot(a, b).real)
+
+
+def _most(a: Array) -> float:
+    """The largest magnitude of what is finite."""
+    if a.dtype.kind == "c":
+        return float(np.abs(a).max(initial=0))
+    return max(float(a.max(initial=0)), -float(a.min(initial=0)))
+
+
+def _scaled(a: Array, b: Array, found: _Totals) -> float:
+    """The largest difference by the scale of the tensor.
+
+    A mask of -1e9 that was added for attention is not the scale of the scores around it: these are
+    measured by themselves, and the mask by its own magnitude.
+    """
+    if not found.largest:  # integers may differ by less than float64 can tell
+        return float(np.finfo(np.float64).tiny) if found.differing else 0.0
+    if not found.scale:
+        return math.inf
+    if found.scale < MASK_LEAST:
+        return found.largest / found.scale
+    rest = 0.0
+    for x, y in _blocks(a, b):
+        for side in (x, y):
+            magnitudes = np.abs(_widened(side))
+            magnitudes = magnitudes[np.isfinite(magnitudes)]
+            small = magnitudes < found.scale / MASK_GAP
+            if bool((~small & (magnitudes < NEAR_MASK * found.scale)).any()):
+                return found.largest / found.scale
+            rest = max(rest, float(magnitudes[small].max(initial=0)))
+    if not rest:
+        return found.largest / found.scale
+    scaled = 0.0
+    for x, y in _blocks(a, b):
+        p, q = _widened(x, y), _widened(y, x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.where(p == q, 0, np.abs(p - q))
+            own = gap / np.maximum(np.maximum(np.abs(p), np.abs(q)), rest)
+        scaled = max(scaled, float(np.nan_to_num(own, nan=0.0, posinf=np.inf).max(initial=0)))
+    return scaled
+
+
+def _ulps(x: Array, y: Array) -> int:
+    """The most floating-point numbers that lie between two elements."""
+    if not x.size:
+        return 0
+    integer = _INTEGER_OF[x.dtype.name]
+    least = int(np.iinfo(integer).min)
+    ordered = []
+    for side in (x, y):
+        bits = np.ascontiguousarray(side).view(integer)
+        # Negative numbers count down from -0: their bits are turned, so that order is that of
+        # integers.
+        ordered.append(np.where(bits < 0, least - bits.astype(np.int64), bits))
+    high, low = np.maximum(*ordered).view(np.uint64), np.minimum(*ordered).view(np.uint64)
+    return int((high - low).max())
+
+
+def _has_ulps(dtype: np.dtype) -> bool:
+    return dtype.name in _INTEGER_OF
+
+
+def _is_number(array: Array) -> bool:
+    return array.dtype.kind in "fiuc" or array.dtype.type.__module__ == "ml_dtypes"
+
+
+def _dtype(array: Array) -> str:
+    return "string" if array.dtype.kind in "OSU" else array.dtype.name
+
+
+def _nans(array: Array) -> int:
+    if not _is_number(array):
+        return 0
+    return int(np.isnan(array if array.dtype.kind in "fc" else array.astype(np.float64)).sum())
+
+
+def _both(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"
