@@ -160,7 +160,7 @@ def inputs_of(graph_def: GraphDef) -> dict[str, np.ndarray]:
     values = {}
     for node in graph_def.node:
         if node.op == "Placeholder":
-            sizes = [max(int(size.size), 2) for size in node.attr["shape"].shape.dim]
+            sizes = [2 if size.size < 0 else int(size.size) for size in node.attr["shape"].shape.dim]
             dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).as_numpy_dtype
             values[f"{node.name}:0"] = numbers.uniform(0, 1, sizes).astype(dtype)
     return values
@@ -322,3 +322,19 @@ def test_a_swapped_input_is_never_explained(frozen: GraphDef) -> None:
     product = next(n for n in other.node if n.name == "product")
     product.input[0], product.input[1] = product.input[1], product.input[0]
     assert any("product: input 0" in line for line in said(frozen, other))
+
+
+@pytest.mark.parametrize("change", ["batch norms folded", "without identities", "cast"])
+def test_a_usual_change_is_no_divergence_and_a_weight_is(change: str) -> None:
+    graph_def = frozen_file("detector with non-maximum suppression")
+    then = renamed(CHANGES[change](graph_def))
+    feeds = inputs_of(graph_def)
+    editor = tgw.edit(then)
+    assert not editor.compare(feeds, graph_def, tensors="all")
+    other = copy_of(graph_def)
+    weights = next(node for node in other.node if node.name == "scores/w")
+    value = tf.make_ndarray(weights.attr["value"].tensor) + 0.25
+    weights.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+    divergence = editor.compare(feeds, other, tensors="all").first_divergence
+    assert divergence is not None
+    assert divergence.op == new_name("scores/w")

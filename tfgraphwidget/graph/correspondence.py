@@ -38,5 +38,4 @@ def corresponding_tensors(
         for j, i in partners.items()
         for port in range(min(len(after.dtypes(j)), len(before.dtypes(i))))
     }
-    tensors |= explainer.same_tensors
-    return dict(sorted(tensors.items()))
+    return dict(sorted({**explainer.same_tensors, **tensors}.items()))

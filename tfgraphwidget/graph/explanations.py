@@ -353,6 +353,7 @@ class Explainer:
             if side.unpaired[op]:
                 side.causes[op] = FOLDED
         self.other_values.add(new)
+        self.same_tensors.pop(now[0], None)
         return FOLDED
 
     def _cause_of_paths(self, root: int, was: Sequence[int], now: Sequence[int]) -> str | None:
