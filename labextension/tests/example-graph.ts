@@ -146,6 +146,7 @@ export function state(change: Partial<State> = {}): State {
     sentences: [],
     comparing: false,
     comparison: "",
+    explained: [],
     changes: [],
     offers: [],
     colors: [],

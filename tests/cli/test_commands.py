@@ -173,6 +173,10 @@ def test_diff_says_what_differs_by_its_exit_code(
     assert main(["diff", str(model), str(out), "--json"]) == 1
     rows = json.loads(capsys.readouterr().out)
     assert any(row["change"] == "added" and row["op"] == "scores" for row in rows)
+    assert main(["diff", str(model), str(out), "--ignore", "names,size"]) == 2
+    assert "'names', 'attributes', 'shapes', 'values'" in capsys.readouterr().err
+    assert main(["diff", str(model), str(out), "--ignore", "names,values"]) == 1
+    assert "scores" in capsys.readouterr().out
     assert main(["diff", str(model), str(out) + "x"]) == 2
     assert "There is no file" in capsys.readouterr().err
 

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.front_end import FrontEnd
 from tests.slow import slow
 from tests.stress import architectures, networks
 from tfgraphwidget.graph import GraphIndex, corresponding_tensors
@@ -160,7 +161,9 @@ def inputs_of(graph_def: GraphDef) -> dict[str, np.ndarray]:
     values = {}
     for node in graph_def.node:
         if node.op == "Placeholder":
-            sizes = [2 if size.size < 0 else int(size.size) for size in node.attr["shape"].shape.dim]
+            sizes = [
+                2 if size.size < 0 else int(size.size) for size in node.attr["shape"].shape.dim
+            ]
             dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).as_numpy_dtype
             values[f"{node.name}:0"] = numbers.uniform(0, 1, sizes).astype(dtype)
     return values
@@ -338,3 +341,61 @@ def test_a_usual_change_is_no_divergence_and_a_weight_is(change: str) -> None:
     divergence = editor.compare(feeds, other, tensors="all").first_divergence
     assert divergence is not None
     assert divergence.op == new_name("scores/w")
+
+
+def test_a_frozen_graph_is_explained_on_the_page(
+    live: Any, frozen: GraphDef, tmp_path: Path
+) -> None:
+    path = tmp_path / "frozen.pb"
+    path.write_bytes(frozen.SerializeToString())
+    page = FrontEnd(live)
+    state = page.ask("compare", show=True, source=str(path))["state"]
+    assert state["explained"][0].startswith("not frozen: 6 constants became variables")
+    assert state["changes"] == []
+    assert page.ask("compare", show=False, source="")["state"]["explained"] == []
+
+
+# What is left out
+
+
+def test_kinds_of_differences_are_left_out(frozen: GraphDef) -> None:
+    other = renamed(frozen, lambda name: name.replace("product", "matmul"))
+    nodes = {node.name: node for node in other.node}
+    nodes["conv"].attr["padding"].s = b"VALID"
+    nodes["conv"].device = "/device:CPU:0"
+    nodes["x"].attr["shape"].shape.dim[0].size = 8
+    value = tf.make_ndarray(nodes["dense"].attr["value"].tensor) + 1
+    nodes["dense"].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+    editor = tgw.edit(other)
+    lines = {
+        "names": "product → matmul",
+        "attributes": "attr padding",
+        "devices": "device + /device:CPU:0",
+        "shapes": "attr shape",
+        "values": "attr value",
+    }
+    for kind in lines:
+        text = repr(editor.diff(frozen, ignore=kind))
+        assert [each for each, line in lines.items() if line not in text] == [kind]
+    assert not editor.diff(frozen, ignore=list(lines))
+    with pytest.raises(tgw.GraphEditError, match=r"ignore=.* is not what diff takes; give 'names'"):
+        editor.diff(frozen, ignore=["shape"])  # type: ignore[list-item]
+
+
+def test_a_long_difference_is_printed_in_sixty_lines() -> None:
+    def calls(power: float) -> Any:
+        @tf.function(autograph=False)
+        def model(x: Any) -> Any:
+            for k in range(1, 31):
+                x = tf.function(
+                    lambda y, k=k: power * tf.pow(y, power) + k * power, autograph=False
+                )(x)
+            return x
+
+        return tgw.edit(model, signature=[tf.TensorSpec([2], tf.float32)])
+
+    difference = calls(2.0).diff(calls(3.0))
+    lines = repr(difference).splitlines()
+    assert len(lines) == 60
+    assert lines[-1].endswith(" more lines: .table() has all")
+    assert len(difference.table()) >= 30

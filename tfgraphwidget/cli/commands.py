@@ -136,6 +136,7 @@ def print_diff(options: argparse.Namespace) -> int:
     check_sources(options.before, options.after)
     with progress_bar():
         how = {"signature": options.signature, "tags": options.tags}
+        ignore: Any = tuple(filter(None, (options.ignore or "").split(",")))
         after = _open_editor(argparse.Namespace(file=options.after, **how))
         before: object = options.before
         if options.signature is None:
@@ -145,7 +146,8 @@ def print_diff(options: argparse.Namespace) -> int:
         else:
             tell(f"Opening {escape(Path(options.before).name)}")
         difference = replace(
-            after.diff(before, values=options.values), between=(options.before, options.after)
+            after.diff(before, values=options.values, ignore=ignore),
+            between=(options.before, options.after),
         )
         comparison = None
         if options.feeds:

@@ -241,6 +241,11 @@ def _add_diff(add: Add) -> None:
     )
     diff.add_argument("--values", action="store_true", help="compare the values of variables too")
     diff.add_argument(
+        "--ignore",
+        metavar="KIND,KIND",
+        help="leave out differences of these kinds: names, attributes, shapes, values, devices",
+    )
+    diff.add_argument(
         "--signature", metavar="NAME", help="compare what this signature computes, and nothing else"
     )
     diff.add_argument(

@@ -14,7 +14,7 @@ from tfgraphwidget import export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import Difference, effects_of
+from tfgraphwidget.graph import Difference, DifferenceKind, effects_of
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import (
     KerasModel,
@@ -68,7 +68,13 @@ class AnalysisAPI(ArgumentChecks):
 
     # Differences
 
-    def diff(self, before: object = None, *, values: bool = False) -> Difference:
+    def diff(
+        self,
+        before: object = None,
+        *,
+        values: bool = False,
+        ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
+    ) -> Difference:
         """Compare the current graph with its original state or another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where
@@ -81,12 +87,19 @@ class AnalysisAPI(ArgumentChecks):
             values: Whether the values of variables are compared too, paired by name: those of
                 `before` and those of this editor's session, file or function. Values that are equal
                 to the bit are left out.
+            ignore: Kinds of differences that are left out: "names" of ops that are the same
+                otherwise, "attributes", "shapes", "values" of constants and variables, "devices".
+                None for none.
 
         Returns:
-            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are
-            names, `.signatures` what differs in those, `.assets` what differs in asset files,
-            `.values` the variables whose values differ, with the largest difference of two
-            elements; `.table()` is a DataFrame.
+            The Difference: prints as a list of at most 60 lines. A usual change, such as freezing,
+            is one line (`.explained`), and `.rest` is without it; `.added`, `.removed`, `.changed`
+            and `.renamed` are names, `.signatures` what differs in those, `.assets` what differs in
+            asset files, `.values` the variables whose values differ, with the largest difference of
+            two elements; `.table()` is a DataFrame.
+
+        Raises:
+            GraphEditError: `ignore` has a kind that there is not.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -101,15 +114,16 @@ class AnalysisAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor import synchronization
 
-        if not values:
-            return self._core.evaluator.diff(before)
+        kinds: tuple[Any, ...] = (ignore,) if isinstance(ignore, str) else tuple(ignore or ())
+        if not values or "values" in kinds:
+            return self._core.evaluator.diff(before).without(kinds)
         if before is None:
             raise GraphEditError(
                 "diff: two models are compared; "
                 + in_cell("name the other, diff(before, values=True).")
             )
         changed = synchronization.changed_values(before, self)
-        return replace(self._core.evaluator.diff(before), values=changed)
+        return replace(self._core.evaluator.diff(before), values=changed).without(kinds)
 
     def compare(
         self,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
+_MOST_LINES = 60  # that are printed: what one screen shows
+DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
+"""What a difference can leave out."""
+_SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE = "shared_name", "_class"
 _VALUE = "value"  # of a constant
 
@@ -204,6 +208,32 @@ class Difference:
             explained=(),
         )
 
+    def without(self, kinds: Collection[DifferenceKind]) -> Difference:
+        """The differences but those of some kinds.
+
+        Args:
+            kinds: "names" of ops that are the same otherwise,
+                "attributes" (but shapes and values), "shapes" of placeholders and variables,
+                "values" of constants and variables, "devices".
+        """
+        if not kinds:
+            return self
+        return replace(
+            self,
+            changed=_without_details(self.changed, kinds),
+            renamed=() if "names" in kinds else self.renamed,
+            values=() if "values" in kinds else self.values,
+            inside=tuple(
+                each._replace(difference=inner)
+                for each in self.inside
+                if (inner := each.difference.without(kinds))
+            ),
+            explained=tuple(
+                each._replace(changed=_without_details(each.changed, kinds))
+                for each in self.explained
+            ),
+        )
+
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
         """For each of "added", "removed" and "changed" (renamed too) one bool per op of either
         graph.
@@ -317,7 +347,33 @@ class Difference:
         more = (
             [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
         )
-        return "\n".join((*first, *rest, *more))
+        lines = [*first, *rest, *more]
+        if len(lines) > _MOST_LINES:
+            left_out = len(lines) - _MOST_LINES + 1
+            lines[_MOST_LINES - 1 :] = [f"and {left_out:,} more lines: .table() has all"]
+        return "\n".join(lines)
+
+
+def _without_details(
+    changed: Iterable[OpChange], kinds: Collection[DifferenceKind]
+) -> tuple[OpChange, ...]:
+    """The ops that differ by other details than those of some kinds, with these details."""
+    left = (
+        op._replace(details=tuple(d for d in op.details if _kind_of(d) not in kinds))
+        for op in changed
+    )
+    return tuple(op for op in left if op.details)
+
+
+def _kind_of(detail: Detail) -> DifferenceKind | None:
+    """The kind of a detail; None for one that no option leaves out, such as an input."""
+    if detail.what == "device":
+        return "devices"
+    if detail.what in _SHAPES:
+        return "shapes"
+    if detail.what == f"attr {_VALUE}":
+        return "values"
+    return "attributes" if detail.what.startswith("attr ") else None
 
 
 def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:

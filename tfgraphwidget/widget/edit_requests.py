@@ -369,11 +369,16 @@ class EditRequests:
         is_own = self._difference is not None and self._editor.view.difference is self._difference
         return self._comparison if is_own else ""
 
+    def explained(self) -> tuple[str, ...]:
+        """The usual changes that explain differences, in sentences."""
+        difference = self._editor.view.difference
+        return () if difference is None else tuple(map(str, difference.explained))
+
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""
-        difference = self._editor.view.difference
-        if difference is None:
+        if self._editor.view.difference is None:
             return ()
+        difference = self._editor.view.difference.rest
         changed = dict.fromkeys(
             [
                 *(change.name for change in difference.changed),
@@ -418,7 +423,7 @@ class EditRequests:
         difference, index = self._editor.view.difference, scene.index
         fields: dict[str, Any] = {}
         if difference is not None:
-            differ = difference.ops(index)
+            differ = difference.rest.ops(index)
             fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
         probed = {
             op: stats

@@ -441,6 +441,7 @@ class RequestHandler:
             sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
             comparing=editor.view.difference is not None,
             comparison=self._edits.comparison(),
+            explained=self._edits.explained(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
             colors=editor._core.coloring.names,

@@ -282,6 +282,7 @@ const NO_EDITS: Pick<
   | "sentences"
   | "comparing"
   | "comparison"
+  | "explained"
   | "changes"
   | "likely"
   | "pinned"
@@ -299,6 +300,7 @@ const NO_EDITS: Pick<
   sentences: [],
   comparing: false,
   comparison: "",
+  explained: [],
   changes: [],
   likely: [],
   pinned: 0,

@@ -219,11 +219,12 @@ class State:
     optimizer. `proposal` is a scope name still free, `values` what a clone's variables can be
     given. `code` are the lines of Python that do what was done so far, oldest first, `ahead` those
     of what was undone, the next to redo first; `sentences` say in words what `code` and `ahead` do.
-    While `comparing`, `changes` are the ops "added", "removed" and "changed"; `comparison` is what
-    it is compared with, or "". `offers` are edits that the graph suggests: to train only the last
-    clone, to remove ops that edits have left unused. `colors` are the ways to color the drawing,
-    `legend` what the colors mean, or null. `hidden` ops and `pinned` items are counts; `direction`
-    is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
+    While `comparing`, `changes` are the ops "added", "removed" and "changed", `explained` the usual
+    changes that explain all else, in sentences, and `comparison` is what it is compared with, or
+    "". `offers` are edits that the graph suggests: to train only the last clone, to remove ops that
+    edits have left unused. `colors` are the ways to color the drawing, `legend` what the colors
+    mean, or null. `hidden` ops and `pinned` items are counts; `direction` is where the tensors
+    flow; `likely` are closed scopes and groups worth foreseeing.
     """
 
     revision: int
@@ -248,6 +249,7 @@ class State:
     sentences: tuple[str, ...]
     comparing: bool
     comparison: str
+    explained: tuple[str, ...]
     changes: tuple[Group, ...]
     offers: tuple[Offer, ...]
     colors: tuple[str, ...]

@@ -18,14 +18,16 @@ export function createChanges({ store, actions }: Parts): HTMLElement {
     const isNew = comparison !== last;
     last = comparison;
     if (!state?.comparing) return;
-    const text = JSON.stringify([state.comparison, state.changes]);
+    const text = JSON.stringify([state.comparison, state.explained, state.changes]);
     if (text !== shown) {
       const groups = state.changes.map((group) =>
         groupEntry(group, open, (name) => actions.reveal(name)),
       );
-      const summary = summaryText(state.comparison, groups.length > 0);
+      const differs = groups.length + state.explained.length > 0;
+      const summary = summaryText(state.comparison, differs);
       body.replaceChildren(
         ...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []),
+        ...state.explained.map((sentence) => element("p", { class: "tgw-explained" }, sentence)),
         ...groups,
       );
     }
