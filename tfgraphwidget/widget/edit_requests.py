@@ -369,7 +369,7 @@ class EditRequests:
         is_own = self._difference is not None and self._editor.view.difference is self._difference
         return self._comparison if is_own else ""
 
-    def explained(self) -> tuple[str, ...]:
+    def explanations(self) -> tuple[str, ...]:
         """The usual changes that explain differences, in sentences."""
         difference = self._editor.view.difference
         return () if difference is None else tuple(map(str, difference.explained))

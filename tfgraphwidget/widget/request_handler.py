@@ -441,7 +441,7 @@ class RequestHandler:
             sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
             comparing=editor.view.difference is not None,
             comparison=self._edits.comparison(),
-            explained=self._edits.explained(),
+            explained=self._edits.explanations(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
             colors=editor._core.coloring.names,
