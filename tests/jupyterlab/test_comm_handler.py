@@ -164,7 +164,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
         "from tfgraphwidget.widget import request_loop\nrequest_loop._SECONDS_OF_SILENCE = 0.0"
     )
     opened = page.say(
-        {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True}
+        {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "wants_progress": True}
     )
     assert opened["type"] == "opened"
     assert {"type": "working", "id": 1, "what": "Reading the graph"}.items() <= page.worked[
@@ -175,7 +175,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
     kernel = int(page.value("__import__('os').getpid()"))
     page.on_work = lambda: os.kill(kernel, signal.SIGINT)
     asked = {"type": "save", "kind": "page", "name": "large.html"}
-    reply = page.say({"id": 2, **asked, "tells": True})
+    reply = page.say({"id": 2, **asked, "wants_progress": True})
     assert (reply["type"], reply["error"]) == ("refusal", "Interrupted")
     assert page.worked
     assert [file.name for file in tmp_path.iterdir()] == ["large.pb"]

@@ -223,7 +223,7 @@ class AnalysisAPI(ArgumentChecks):
         conditional those of its most expensive branch, a loop those of one iteration.
 
         Args:
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell
+            batch: The first dimension of inputs that leave it open; sizes that it does not give
                 count as 1. None for a table without costs.
 
         Returns:

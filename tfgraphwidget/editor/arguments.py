@@ -317,7 +317,7 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(name for name in names if name in ids))
 
     def has_gradient_ops(self, part: Any) -> bool:
-        """Whether gradient ops of a part can be told from other ops."""
+        """Whether gradient ops of a part can be distinguished from other ops."""
         return edits.rewire.has_gradient_ops(self._index, part, self._executor.new_names())
 
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ class Resolver(Protocol):
         """A name scope that is not taken: the `wanted` one, or with a number."""
 
     def has_gradient_ops(self, part: str | Selection) -> bool:
-        """Whether gradient ops of a `part` can be told from other ops."""
+        """Whether gradient ops of a `part` can be distinguished from other ops."""
 
     def signature_boundary(
         self, name: str, inputs: object, outputs: object

@@ -101,7 +101,7 @@ class Change:
     CondContextDefs, outermost ones with all that is nested; `runners` are (collection key,
     QueueRunnerDef). `functions` are FunctionDefs that the graph lacks, `gradients` (function, its
     gradient function). `copies` are (original, copy) op names: the copies keep static shapes and
-    handle data of the originals, which NodeDefs do not tell.
+    handle data of the originals, which NodeDefs do not have.
     """
 
     nodes: tuple[NodeDef, ...] = ()

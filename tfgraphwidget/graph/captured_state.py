@@ -53,7 +53,7 @@ class BodyState(Protocol):
 
     @property
     def names(self) -> frozenset[str]:
-        """The ops that stand for state or captured values which can be told."""
+        """The ops that stand for state or captured values that are known."""
 
     @property
     def graph(self) -> FuncGraph | None:

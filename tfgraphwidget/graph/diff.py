@@ -570,7 +570,7 @@ class _Comparison:
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
     def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
-        """The results of a function that other tensors are now; no op of the body tells."""
+        """The results of a function that other tensors are now; no op of the body shows it."""
         before, after = (
             graph.extras.function(name).ret
             for graph, name in ((self.before, was), (self.after, now))

@@ -213,7 +213,7 @@ class _Flow:
                 is_of_array = self.index.types[consumer].startswith("TensorArray")
                 if is_flow and is_of_array and consumer in ops:
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} only tells {names[consumer]!r} that its "
+                        f"Input {self._tensor(op, port)!r} only shows {names[consumer]!r} that its "
                         "TensorArray is full, and the copy has one of its own; choose an input "
                         "before the TensorArray is filled.",
                         [names[op], names[consumer]],

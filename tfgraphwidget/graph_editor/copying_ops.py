@@ -88,7 +88,7 @@ class Copier:
         *,
         waits: bool,
     ) -> None:
-        """Copy ops in one import and tell `info` what has become of them.
+        """Copy ops in one import and record in `info` what has become of them.
 
         Args:
             ops: The ops in the order in which they were made.

@@ -210,7 +210,7 @@ class _Copying:
         return copy if port is None else copy.outputs[port]
 
     def copy(self, names: Iterable[str]) -> None:
-        """Copy ops and what they depend on, as far as it is not there; tell the caller of new
+        """Copy ops and what they depend on, as far as it is not there; report to the caller new
         variables.
         """
         ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])

@@ -60,8 +60,8 @@ class ListView:
 
 
 def unique(items: Iterable[T]) -> list[T]:
-    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to
-    be hashed.
+    """Ops or tensors in order, each once; compared by identity, since a FuncGraph's tensors refuse
+    to be hashed.
 
     Args:
         items: The items.
@@ -92,7 +92,7 @@ def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[i
 
 
 def position(at: Any, tensors: list[Tensor], kind: str) -> int:
-    """The position in `tensors` that a number or a tensor tells; the first if it is there more than
+    """The position in `tensors` of a number or a tensor; the first if it is there more than
     once.
 
     Args:

@@ -49,7 +49,7 @@ class Rewiring:
     """A plan of edges for one graph.
 
     It says who reads and waits for what once it is carried out. Ends of edges are tensors and
-    holes, told by identity.
+    holes, compared by identity.
     """
 
     def __init__(self, graph: Graph | None) -> None:
@@ -194,7 +194,7 @@ class Rewiring:
                 self._make(changes, waits)
         except GraphEditError as error:
             raise ValueError(error.why) from error
-        record_of(self.graph).rewire_count += 1  # editors of the graph read it anew
+        record_of(self.graph).rewire_count += 1  # editors of the graph read it again
         if not self._holes:
             keep_order(self.graph, stamp, new)
 

@@ -1,4 +1,4 @@
-"""`ge.transform`: copies of a view, in its graph or in another; and targets computed anew from
+"""`ge.transform`: copies of a view, in its graph or in another; and targets computed again from
 other tensors.
 
 Where the original left copies that were silently wrong, these are right: variables, tables and
@@ -147,7 +147,7 @@ def graph_replace(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:
-    """The targets, computed anew from other tensors.
+    """The targets, computed again from other tensors.
 
     What lies between the replaced tensors and the targets is copied, control edges followed, and
     all of each while loop that this takes a part of; it reads the variables of the original. Ops

@@ -21,7 +21,7 @@ from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
 class TensorMap(MutableMapping[Any, Any]):
-    """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be
+    """A dict whose keys are tensors, compared by identity: a FuncGraph's tensors refuse to be
     hashed.
     """
 

@@ -510,8 +510,8 @@ _VARIES = -2
 
 
 def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
-    """How many inputs or outputs all ops of a type have; _VARIES where attributes tell, -1 if it is
-    not known.
+    """How many inputs or outputs all ops of a type have; _VARIES where attributes set it, -1 if it
+    is not known.
     """
     if definition is None:
         return -1

@@ -38,7 +38,7 @@ def readable_nodes(
     Args:
         protos: The NodeDefs, which are changed where they have to be.
         where: What they are of, to begin a sentence with.
-        types: The op types of the graph, which tell the dtypes of missing inputs.
+        types: The op types of the graph, which have the dtypes of missing inputs.
 
     Returns:
         The graph, and a sentence for each thing that was filled in.

@@ -131,8 +131,8 @@ export interface Hit {
 }
 
 /**
- * One state that the part holds: a "variable", whose dtype and shape are told, a "hash table",
- * a "queue" …
+ * One state that the part holds: a "variable", whose dtype and shape are known, a "hash
+ * table", a "queue" …
  */
 export interface PartState {
   name: string;
@@ -909,7 +909,7 @@ export interface SelectionReply {
 
 /**
  * The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields
- * where none is told.
+ * where none is known.
  */
 export interface NextScene {
   type: "next_scene";
@@ -1347,6 +1347,6 @@ export const EDIT_BUTTONS: readonly (EditButton & { command: ChangeRequest["comm
   {"command": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["False", "True"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
   {"command": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
   {"command": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Signature", "signature": true}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
-  {"command": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys ends"},
+  {"command": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys inputs outputs"},
   {"command": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Signature", "signature": true}], "group": "Signatures", "keywords": "signature_def"},
 ];

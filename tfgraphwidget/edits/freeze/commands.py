@@ -331,7 +331,7 @@ class StripTraining(Command):
         index = context.index
         if not self.outputs:
             return nothing_to_do(
-                "Nothing here looks like a result that training could be told from."
+                "Nothing here looks like a result that training could be distinguished from."
             )
         check_computed(index, self.outputs)
         needed = _ops_needed_by(index, self.outputs)

@@ -82,7 +82,7 @@ class Bypass(Rewire):
         What was changed.
 
     Raises:
-        GraphEditError: No input fits, or several do; or it cannot be told which gradient is which.
+        GraphEditError: No input fits, or several do; or it is unknown which gradient is which.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -546,7 +546,9 @@ def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
 
 
 def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
-    """Whether what reads a tensor may read another one, as far as dtypes and static shapes tell."""
+    """Whether what reads a tensor may read another one, as far as dtypes and static shapes are
+    known.
+    """
     a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
     return (not a or not b or a == b) and compatible(
         moves.index.shape(*tensor), moves.index.shape(*way)

@@ -146,7 +146,7 @@ class BackwardOps:
 
     @cached_property
     def sources(self) -> frozenset[Tensor]:
-        """The tensors that gradients are taken by, as far as the results tell."""
+        """The tensors that gradients are taken by, as far as the results show."""
         return frozenset(tensor for op in self.results for tensor in self._taken_by(op))
 
     @cached_property

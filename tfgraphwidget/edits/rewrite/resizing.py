@@ -76,7 +76,7 @@ class _NewFunctions:
 
 
 class Resizing:
-    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells
+    """Finds the constants that follow new shapes, round by round: what one is rewritten to shows
     more shapes.
 
     Args:
@@ -211,7 +211,7 @@ class Resizing:
         """The graph before the patch, with what follows from the bodies of the functions that it
         calls.
 
-        TensorFlow tells no static shape of an op whose type is a function.
+        TensorFlow has no static shape for an op whose type is a function.
         """
         index = self.index
         downstream = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])

@@ -521,7 +521,7 @@ def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant
 
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """Sizes of the elements of a list, which no static shape tells: they are left open."""
+    """Sizes of the elements of a list, which no static shape gives: they are left open."""
     sizes = consumer.sizes(_ELEMENT_SHAPES[consumer.index.types[consumer.op]])
     old = {was for _, was, _ in consumer.changes.sizes}
     for k, entry in enumerate(sizes):
@@ -639,7 +639,7 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
         if met is not None and is_uniform(index.nodes[op]):
             new = None if met[1] is None else (*sizes[:k], met[1], *sizes[k + 1 :])
-            # `slot` tells the dimensions apart: each is a size of its own.
+            # `slot` distinguishes the dimensions: each is a size of its own.
             yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)
 
 

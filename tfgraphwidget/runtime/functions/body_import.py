@@ -2,7 +2,7 @@
 
 Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a
 name that it gave when it traced the call, and which stands for that one call: here every function
-that is called is loaded again, under a name of its own, and each call is told the gradient of what
+that is called is loaded again, under a name of its own, and each call gets the gradient of what
 it calls, as `tf.saved_model.load` does it
 (test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
 """
@@ -231,7 +231,7 @@ def _copies(
                 value for value in copy.attr["_class"].list.s if colocation(value) in names
             ]
             copy.attr["_class"].list.s[:] = colocations
-        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
+        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` sets those of now
         rename_called_functions(copy, functions, suffix)
         if copy.op in FUNCTION_CALLS:
             copy.attr.pop(KEY, None)
@@ -246,7 +246,7 @@ def _copies(
 def _finish(
     part: Excerpt, functions: Mapping[str, ConcreteFunction], graph: FuncGraph, scope: str
 ) -> None:
-    """Shapes that no NodeDef tells, and the gradients of calls."""
+    """Shapes that no NodeDef has, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}
     prefix = f"{scope}/" if scope else ""

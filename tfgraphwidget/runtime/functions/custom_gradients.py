@@ -1,7 +1,7 @@
 """tf.custom_gradient in copies.
 
 TensorFlow keeps the gradient of a tf.custom_gradient as a Python closure over the tensors of the
-graph that it was traced in, under a name that the op tells. A copy that kept the name would ask for
+graph that it was traced in, under a name that the op has. A copy that kept the name would ask for
 the gradient of the original. Here the closure is traced into a function of its own, whose captured
 tensors are exchanged for the copy's; where that cannot be done the copy gets a name that is not
 registered, so that asking for its gradient fails, and the name says why.

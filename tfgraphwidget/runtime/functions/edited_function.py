@@ -724,7 +724,7 @@ def unedited_name(function: str) -> str:
 
 
 def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
-    """The function under a name that tells what it was made of, and what it does."""
+    """The function under a name of what it was made of, and what it does."""
     base = definition.signature.name = unedited_name(old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
     digest = hashlib.blake2b(

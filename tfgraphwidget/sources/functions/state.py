@@ -506,7 +506,7 @@ class EditedState:
 def _export_table(
     table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, ...]], Iterable[object]] = tuple
 ) -> Table | None:
-    """What a lookup table holds; None for other ops and dtypes, and for what cannot be told.
+    """What a lookup table holds; None for other ops and dtypes, and for what is unknown.
 
     That is a static table that is not initialized, a table of resources or variants, and a
     `DenseHashTable`.

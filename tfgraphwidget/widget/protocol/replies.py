@@ -368,7 +368,7 @@ class SelectionReply:
 @dataclasses.dataclass(frozen=True)
 class NextScene:
     """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields
-    where none is told.
+    where none is known.
     """
 
     stamp: str = ""
@@ -589,7 +589,7 @@ class Likeness:
 
 @dataclasses.dataclass(frozen=True)
 class PartState:
-    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table",
+    """One state that the part holds: a "variable", whose dtype and shape are known, a "hash table",
     a "queue" …
     """
 
