@@ -192,7 +192,7 @@ def test_two_temporary_variables_of_one_name_do_not_live_in_one_step() -> None:
             )
 
 
-def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> None:
+def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_passed() -> None:
     @tf.function(input_signature=[tf.TensorSpec([])])
     def cube(x: tf.Tensor) -> tf.Tensor:
         return x * x * x
@@ -377,7 +377,7 @@ def test_a_missing_function_is_noticed_only_when_it_runs(line: tf.Graph) -> None
         session.run("call:0", {"x:0": np.ones((1, 2))})
 
 
-def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None:
+def test_static_shapes_show_what_set_shape_said_without_python_objects() -> None:
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32)
         assert x._shape == ([], True)
@@ -965,7 +965,7 @@ def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_pro
         look_up(tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64))
 
 
-def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
+def test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one() -> None:
     """TensorFlow's own loops have an Identity there, which all of the body reads."""
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:

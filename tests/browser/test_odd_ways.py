@@ -111,7 +111,7 @@ def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: Jup
 
 
 @pytest.mark.slow
-def test_attributes_stand_beside_their_names(page: Page, jupyter_server: JupyterServer) -> None:
+def test_attributes_stand_next_to_their_names(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "attributes")
     widget.notebook.kernel_eval("0", before="editor.view.expand('one')")
     widget.settled()

@@ -108,7 +108,7 @@ def test_export_freezes_with_the_values_of_a_checkpoint(tmp_path: Path) -> None:
     assert np.allclose(found, session.run("net/logits:0", {"x:0": BATCH}))
 
 
-def test_export_names_the_ends_of_a_saved_model(tmp_path: Path) -> None:
+def test_export_names_the_inputs_and_outputs_of_a_saved_model(tmp_path: Path) -> None:
     graph = build_mlp(resource=True)
     with graph.as_default():
         v1.train.Saver().save(initialised(graph), str(tmp_path / "m"))
@@ -239,7 +239,7 @@ def test_files_of_one_name_are_refused_before_one_is_written_over_another(
     ],
     ids=["no editor", "raises", "no Python", "ends", "ends with words"],
 )
-def test_a_script_that_fails_is_told_in_a_sentence(
+def test_a_script_that_fails_is_reported_in_a_sentence(
     script: str, why: str, tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "s.py").write_text(script)
@@ -504,7 +504,7 @@ def nobody() -> Iterator[TextIO]:
         yield pipe
 
 
-def test_the_work_is_done_though_nobody_hears_of_it(
+def test_the_work_is_done_though_nothing_listens(
     model: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
 ) -> None:
     out = model.parent / "out.pb"
@@ -515,7 +515,7 @@ def test_the_work_is_done_though_nobody_hears_of_it(
     assert main(["export", str(model) + "x", str(out)]) == 1
 
 
-def test_diff_ends_with_what_it_has_found_though_nobody_hears_of_it(
+def test_diff_ends_with_what_it_has_found_though_nothing_listens(
     model: Path, edits: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
 ) -> None:
     out = model.parent / "out.pb"
@@ -626,7 +626,7 @@ def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes
 
 
 @pytest.mark.parametrize("name", ["saved", "graph.meta"])
-def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
+def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
@@ -686,7 +686,7 @@ def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_nam
     assert "signature 'noisy' was left as it is; give --signature" in capsys.readouterr().err
 
 
-def test_a_refusal_names_the_options_and_lint_finds_missing_ends_of_any_signature(
+def test_a_refusal_names_the_options_and_lint_finds_missing_inputs_and_outputs_of_any_signature(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(tmp_path / "m.meta")

@@ -98,7 +98,7 @@ def test_text_protos_are_read_too(tmp_path: Path) -> None:
     assert {held["dtype"] for held in first[0]["variables"]} == {"float32"}
 
 
-def test_a_saved_model_tells_its_signatures_and_loops(saved: Path) -> None:
+def test_a_saved_model_shows_its_signatures_and_loops(saved: Path) -> None:
     told = info(str(saved))
     assert told["kind"] == "SavedModel"
     assert told["bytes"] == sum(file.stat().st_size for file in saved.rglob("*") if file.is_file())
@@ -122,7 +122,7 @@ def test_variables_are_weighed() -> None:
     )
 
 
-def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_inputs_and_outputs_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
     (graph,) = info(str(INCEPTION))["graphs"]
     assert {"name": "net/predictions", "type": "Softmax"} in graph["ends"]
     assert not any(
@@ -132,7 +132,9 @@ def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) ->
     assert "unused outputs  net/predictions (Softmax)" in capsys.readouterr().out
 
 
-def test_of_many_ends_a_few_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_inputs_and_outputs_a_few_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, [], name="x")
         loss = tf.square(x * tf.compat.v1.get_variable("w", [], use_resource=True), name="loss")
@@ -256,7 +258,7 @@ def test_a_terminal_that_lacks_letters_gets_their_numbers(named: Path) -> None:
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no device that is always full"
 )
-def test_a_disk_that_is_full_is_told_in_one_sentence(named: Path) -> None:
+def test_a_disk_that_is_full_is_reported_in_one_sentence(named: Path) -> None:
     said = told("$info > /dev/full", named)
     assert (said.returncode, said.stdout) == (1, "")
     assert said.stderr == "tfgraphwidget: The system refuses: No space left on device.\n"

@@ -163,7 +163,7 @@ def test_outputs_are_those_chosen(editor: tgw.GraphEditor) -> None:
     ]
 
 
-def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) -> None:
+def test_an_output_that_is_new_is_reported_or_refused(editor: tgw.GraphEditor) -> None:
     before = editor._core.index
     editor.clone("x:0", "net/logits:0", "copy")
     editor.mark()
@@ -212,7 +212,7 @@ def test_another_has_its_own_values_if_it_has_any(editor: tgw.GraphEditor, saved
     assert not mine.compare({"x": ROWS}, other=editor).same
 
 
-def test_random_ops_are_told_as_such() -> None:
+def test_random_ops_are_reported_as_such() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [3], name="x")
         tf.add(x, tf.random.uniform([3]), name="noisy")

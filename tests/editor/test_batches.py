@@ -323,7 +323,7 @@ def test_the_boundary_of_a_graph_can_be_asked_for_before_anything_is_marked(
     assert (editor.inputs, editor.outputs) == (inputs, outputs)
 
 
-def test_on_change_ends_when_it_is_told_so(editor: tgw.GraphEditor) -> None:
+def test_on_change_ends_when_it_is_asked_to(editor: tgw.GraphEditor) -> None:
     heard: list[int] = []
     end = editor.view.on_change(lambda: heard.append(len(editor.history)))
     editor.rename("loss", "mean_loss")

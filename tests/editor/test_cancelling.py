@@ -249,7 +249,7 @@ def interrupted(work: Callable[[], Any]) -> bool:
     return False
 
 
-def test_what_is_held_back_comes_behind_or_where_it_is_let_in() -> None:
+def test_what_is_held_back_comes_after_or_where_it_is_let_in() -> None:
     done: list[int] = []
 
     def work(let: Callable[[], None]) -> None:
@@ -286,7 +286,7 @@ def test_an_interrupt_of_the_main_thread_is_let_into_no_other() -> None:
     assert not raised
 
 
-def test_progress_is_told_to_whoever_listens_and_to_nobody_else() -> None:
+def test_progress_is_reported_to_its_listener_only() -> None:
     heard: list[tuple[str, int, int]] = []
     assert report_each([1, 2], "Counting") == [1, 2]
     with listen(lambda *told: heard.append(told)):

@@ -44,7 +44,7 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
     assert editor.view.legend is None
 
 
-def test_all_ways_are_told_and_another_one_is_refused(editor):
+def test_all_ways_are_reported_and_another_one_is_refused(editor):
     assert set(editor._core.coloring.names) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.view.color_by("dtype")
     with pytest.raises(
@@ -69,7 +69,7 @@ def test_a_layer_has_the_parameters_that_it_reads(editor):
     assert shown(editor)["net"][1] == str(3 * 4 + 4 + 4 * 4 + 4)
 
 
-def test_an_assumed_batch_is_told_and_so_is_what_is_unknown(editor):
+def test_an_assumed_batch_is_reported_and_so_is_what_is_unknown(editor):
     editor.view.color_by("FLOPs", batch=8)
     assert "batch = 8" in editor.view.legend.notice
     assert "unknown" in editor.view.legend.notice

@@ -16,7 +16,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph.table import COLUMNS
 
 
-def test_the_widget_stands_beside_others_in_a_box(editor: GraphEditor) -> None:
+def test_the_widget_stands_next_to_others_in_a_box(editor: GraphEditor) -> None:
     told = ipywidgets.Output()
     box = ipywidgets.HBox(
         [editor.view.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])]

@@ -342,7 +342,7 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(cut: 
         assert editor.source.notices == (why,)
 
 
-def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
+def test_the_page_gets_a_report_that_an_edit_which_cuts_the_boundary_was_done() -> None:
     editor = tgw.example()
     answers = RequestHandler(editor)
     answers.handle(p.Open())

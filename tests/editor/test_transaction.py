@@ -199,7 +199,7 @@ def ctrl_c() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
+def test_an_interrupt_comes_after_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
     undone: list[str] = []
     done: list[str] = []
 
@@ -284,7 +284,7 @@ def test_a_snapshot_puts_attributes_back() -> None:
 )
 @pytest.mark.parametrize("call", ["edit", "undo", "redo"])
 @pytest.mark.sample(3)
-def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(
+def test_a_failure_after_the_renewal_of_a_session_puts_the_session_back_too(
     call: str, error: BaseException
 ) -> None:
     with tf.Graph().as_default() as graph:

@@ -99,7 +99,7 @@ def test_state_inside_a_function_is_owned_or_shared_as_asked(mode: str, seen: fl
         ({"init": ["current"]}, "give a string, a path or a dict"),
     ],
 )
-def test_options_that_nobody_knows_are_refused(
+def test_unknown_options_are_refused(
     editor: GraphEditor, options: dict[str, object], why: str
 ) -> None:
     before = editor.graph.version

@@ -149,7 +149,7 @@ def told(graph: tf.Graph) -> list[Any]:
 
 @every_model
 @pytest.mark.sample(4)
-def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> None:
+def test_a_copy_runs_next_to_its_original_and_has_its_gradient(model: Model) -> None:
     graph = built(model)
     editor, session = opened(graph)
     editor.clone("x:0", "y", into="copy")
@@ -466,7 +466,7 @@ def carried_along(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
     return v1.cond(p, lambda: (a + 1.0, tf.exp(square) + 1.0), lambda: (a, square * x))[0]
 
 
-def test_what_loops_carry_beside_what_is_needed_comes_from_the_copy_s_inputs_too() -> None:
+def test_what_loops_carry_besides_what_is_needed_comes_from_the_copy_s_inputs_too() -> None:
     editor, session = opened(built(carried_along))
     copy = editor.clone(["x:0", "p:0"], "y", into="copy", placeholders=True)
     assert copy.outside == ()

@@ -47,7 +47,7 @@ def editor(line: tf.Graph) -> tgw.GraphEditor:
 # Reroute
 
 
-def test_readers_of_one_tensor_read_another(line: tf.Graph, editor: tgw.GraphEditor) -> None:
+def test_consumers_of_one_tensor_read_another(line: tf.Graph, editor: tgw.GraphEditor) -> None:
     before = reads(editor)
     told = editor.reroute("b:0", to="x:0")
     assert reads(editor)["c"] == ["x", "c/y"]
@@ -118,7 +118,7 @@ def test_several_pairs_are_rerouted_at_once_or_not_at_all(diamond: tf.Graph) -> 
         editor.reroute(["left:0", "left:0"], to=["x:0", "right:0"])
 
 
-def test_an_op_stands_for_all_its_tensors() -> None:
+def test_an_op_represents_all_its_tensors() -> None:
     with tf.Graph().as_default() as graph:
         x, y = (v1.placeholder(tf.float32, [6], name=name) for name in "xy")
         one, _ = tf.split(x, 2, name="one"), tf.split(y, 2, name="two")
@@ -163,7 +163,7 @@ def test_a_move_of_no_edge_is_no_step(editor: tgw.GraphEditor) -> None:
     assert editor.history.done == ()
 
 
-def test_the_usual_way_to_put_an_op_behind_a_tensor_is_offered(
+def test_the_usual_way_to_put_an_op_after_a_tensor_is_offered(
     line: tf.Graph, editor: tgw.GraphEditor
 ) -> None:
     with line.as_default():
@@ -287,7 +287,7 @@ def test_a_shape_that_does_not_do_is_refused_and_what_fixes_it_is_offered(
     assert reads(unlike) == before
 
 
-def test_another_shape_that_the_reader_takes_is_no_reason_to_refuse(
+def test_another_shape_that_the_consumer_takes_is_no_reason_to_refuse(
     unlike: tgw.GraphEditor,
 ) -> None:
     with unlike.graph.as_default():
@@ -376,7 +376,7 @@ def test_a_reference_may_feed_what_wants_a_value() -> None:
 # Swap
 
 
-def test_two_tensors_exchange_their_readers(diamond: tf.Graph) -> None:
+def test_two_tensors_exchange_their_consumers(diamond: tf.Graph) -> None:
     editor = tgw.edit(diamond)
     told = editor.swap("left:0", "right:0")
     assert (told.changed, reads(editor)["join"]) == (("join",), ["right", "left"])

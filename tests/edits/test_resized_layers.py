@@ -307,7 +307,7 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
 
 @pytest.mark.sample(7)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(TOLD))
-def test_a_size_that_cannot_be_shown_right_is_told_or_refused(
+def test_a_size_that_cannot_be_shown_right_is_reported_or_refused(
     build: Build, old: Shape, new: Shape
 ) -> None:
     editor = tgw.edit(model(build, old))

@@ -344,7 +344,7 @@ def test_a_part_is_cut_off_by_placeholders() -> None:
     assert editor._core.index.shape(editor._core.index.op("one/out_placeholder_1"), 0) == ()
 
 
-def test_one_placeholder_stands_for_one_tensor_with_its_dtype_and_shape() -> None:
+def test_one_placeholder_represents_one_tensor_with_its_dtype_and_shape() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.int32, [None, 2], name="x")
         a, b = tf.split(x, 2, axis=1, name="halves")
@@ -378,7 +378,7 @@ def test_control_edges_are_cut_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_no_placeholder_stands_for_a_variable_that_is_changed(resource: bool) -> None:
+def test_no_placeholder_represents_a_variable_that_is_changed(resource: bool) -> None:
     with tf.Graph().as_default() as graph:
         v = v1.get_variable("v", initializer=[1.0], use_resource=resource)
         v1.assign(v, v + 1.0, name="put")

@@ -202,7 +202,7 @@ def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
 @pytest.mark.parametrize(
     "file", [*FILES[::5], "graphs/while_grad.meta.pb", "graphs/cond_v1.meta.pbtxt"]
 )
-def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) -> None:
+def test_what_is_reported_for_all_targets_is_what_each_would_be_refused_for(file: str) -> None:
     index = tgw.edit(fresh_graph(file, []))._core.index
     at_random = random.Random(3)
     for _ in range(6):

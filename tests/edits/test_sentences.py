@@ -55,7 +55,7 @@ def test_a_rename_into_another_scope_is_a_move(editor: GraphEditor) -> None:
     ]
 
 
-def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(
+def test_the_status_says_in_words_what_an_edit_did_and_counts_what_is_too_much_to_list(
     editor: GraphEditor,
 ) -> None:
     handler = RequestHandler(editor)

@@ -177,7 +177,7 @@ INSERTS = ("x", "before", "h", "tanh", "square")
 
 @pytest.mark.parametrize("by", ["x", "h"])
 @pytest.mark.parametrize("at", INSERTS)
-def test_gradients_by_a_tensor_are_stale_behind_it_only(by: str, at: str) -> None:
+def test_gradients_by_a_tensor_are_stale_after_it_only(by: str, at: str) -> None:
     graph = sliced(by)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     told = str(editor.insert(f"{at}:0", halve))
@@ -349,7 +349,7 @@ def test_what_takes_the_place_of_a_replacement_carries_the_gradients_again(count
     assert same_gradients(graph)
 
 
-def test_nothing_of_the_old_gradient_is_left_behind_a_removed_op() -> None:
+def test_nothing_of_the_old_gradient_is_left_after_a_removed_op() -> None:
     graph = trained()
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     editor.replace("act", "Tanh", remove=True)

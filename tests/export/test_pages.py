@@ -235,7 +235,7 @@ def repeated(x: Any, step: Any) -> Any:
     return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - step), [0, x])[1]
 
 
-def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
+def test_functions_are_entered_through_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["tf.function 'called'", 0]]

@@ -233,7 +233,7 @@ def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_pa
     assert given(path) == 6
 
 
-def test_a_thesis_beside_an_empty_saved_model_pb_stays(small: GraphEditor, tmp_path: Path) -> None:
+def test_a_thesis_next_to_an_empty_saved_model_pb_stays(small: GraphEditor, tmp_path: Path) -> None:
     (tmp_path / "saved_model.pb").touch()
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "thesis.tex").write_text("mine")
@@ -256,7 +256,7 @@ def vocabulary(folder: Path, word: str) -> tuple[GraphEditor, Path]:
     return tgw.edit(graph, session=v1.Session(graph=graph)), folder / "words.txt"
 
 
-def test_an_asset_takes_the_place_of_the_old_model_s_and_of_nobody_else_s(tmp_path: Path) -> None:
+def test_an_asset_takes_the_place_of_the_old_model_s_and_of_no_other(tmp_path: Path) -> None:
     editor, words = vocabulary(tmp_path / "one", "a")
     path = editor.save(tmp_path / "sm", "x", "z")
     words.write_text("b")
@@ -287,7 +287,7 @@ def test_a_checkpoint_without_its_meta_graph_is_another_s(
     assert contents(tmp_path) == before
 
 
-def test_arrays_beside_a_script_take_the_place_of_its_own_only(tmp_path: Path) -> None:
+def test_arrays_next_to_a_script_take_the_place_of_its_own_only(tmp_path: Path) -> None:
     editor = tgw.example()
     editor.set_constant("x:0", np.random.default_rng(0).normal(size=[100_000, 4]))
     (tmp_path / "train.npz").write_text("my data")

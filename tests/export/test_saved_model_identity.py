@@ -674,7 +674,7 @@ def test_a_ragged_input_of_a_function_is_still_one(tmp_path: Path) -> None:
     )
 
 
-def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_path: Path) -> None:
+def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         v1.disable_control_flow_v2()
         try:

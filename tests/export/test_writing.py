@@ -291,7 +291,7 @@ def test_new_files_have_the_mode_that_open_gives_and_old_ones_keep_theirs(tmp_pa
     ]
 
 
-def test_a_file_for_nobody_else_is_for_nobody_else_while_it_is_written(tmp_path: Path) -> None:
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
     seen = []
     write_file(
         tmp_path / "a.pb", lambda new: seen.append(mode(new.parents[1])) or new.write_text("new")

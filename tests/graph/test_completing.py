@@ -166,7 +166,7 @@ def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(
     )
 
 
-def test_nothing_behind_what_is_given_is_taken(graph: tf.Graph) -> None:
+def test_nothing_upstream_of_what_is_given_is_taken(graph: tf.Graph) -> None:
     a = tf.square(2.0, name="a")
     queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
     queue.enqueue([tf.negative(a, name="b")], name="put")
@@ -422,7 +422,7 @@ def test_what_a_part_shares_are_the_handles_that_it_reads(resource: bool) -> Non
     )
 
 
-def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
+def test_every_kind_of_state_is_reported_in_words(graph: tf.Graph) -> None:
     v1.disable_resource_variables()
     v1.Variable(1.0, name="variable")
     tf.queue.PriorityQueue(3, [tf.int32], [()], name="queue")
@@ -557,7 +557,7 @@ def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(
     assert told - {"w/Assign"} == {index.names[calls[1]]}
 
 
-def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
+def test_what_does_more_than_compute_is_reported(graph: tf.Graph) -> None:
     x = v1.placeholder(tf.float32, [], name="x")
     w = v1.Variable(1.0, name="w", use_resource=True)
     r = v1.Variable(1.0, name="r", use_resource=False)

@@ -299,7 +299,7 @@ def test_the_graphs_of_these_tests_hold_every_kind_of_control_flow() -> None:
     assert kinds >= V1_CONTROL_FLOW - {"RefExit", "RefNextIteration", "RefMerge"}
 
 
-def test_a_loop_of_a_few_ops_is_told_whole() -> None:
+def test_a_loop_of_a_few_ops_is_reported_whole() -> None:
     _, index = built(invariant)
     [loop] = loops(index)
     assert loop.name == "while/while_context"
@@ -416,7 +416,7 @@ def test_a_lowered_case_has_a_branch_per_function() -> None:
     assert loop.ops <= case.branches[2]
 
 
-def test_nothing_outside_of_frames_is_told_to_be_inside() -> None:
+def test_nothing_outside_of_frames_is_reported_to_be_inside() -> None:
     index = frozen()
     inside = control_flow_ops(index)
     for i in range(len(index)):
@@ -463,7 +463,7 @@ def test_a_graph_without_control_flow_has_none(line: tf.Graph) -> None:
     assert enclosing_blocks(index, 0) == ()
 
 
-def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:
+def test_halves_of_loops_and_conditionals_are_reported_as_far_as_they_go() -> None:
     index = build(
         [
             NodeDef(name="x", op="Placeholder"),

@@ -42,7 +42,7 @@ def edges_of(graph: tf.Graph) -> set[tuple[str, str]]:
     return {(t.op.name, op.name) for op in graph.get_operations() for t in op.inputs}
 
 
-def test_the_ends_of_a_selection(two: GraphEditor) -> None:
+def test_the_inputs_and_outputs_of_a_selection(two: GraphEditor) -> None:
     part = two.ops("a", "b")
     assert part.inputs == ("x:0", "a/y:0", "b/y:0")
     assert part.inside == ("a:0",)
@@ -150,7 +150,7 @@ def test_walks_reach_what_a_naive_search_reaches(data: st.DataObject) -> None:
     assert eval(found.expression, {"editor": editor}) == found
 
 
-def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards(
+def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_consumers_downwards(
     halves: GraphEditor,
 ) -> None:
     editor = halves
@@ -456,7 +456,7 @@ def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None
             use(inside)
 
 
-def test_types_that_nobody_knows_are_judged_one_by_one() -> None:
+def test_unknown_types_are_judged_one_by_one() -> None:
     def outside(*tables: str) -> set[str]:
         known = {
             "t1": v1.NodeDef(name="t1", op="MyTable"),

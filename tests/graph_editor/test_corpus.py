@@ -256,7 +256,7 @@ def test_what_the_original_failed_to_do_is_done(entry):
 
 
 @pytest.mark.parametrize("entry", of_kind("returned_view_has_no_inputs"), ids=by_id)
-def test_the_view_of_a_copy_lists_what_stands_for_the_inputs_of_the_view(entry):
+def test_the_view_of_a_copy_lists_what_represents_the_inputs_of_the_view(entry):
     made = done(entry)
     asked = Asked(made.case, made.source).view()
     given = [made.info.inputs[t].name for t in asked.inputs if t in made.info.inputs]

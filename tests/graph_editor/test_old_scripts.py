@@ -237,7 +237,7 @@ def test_a_script_that_saves_memory_in_gradients():
     )
 
 
-def test_a_script_that_puts_fake_quantisation_behind_activations():
+def test_a_script_that_puts_fake_quantisation_after_activations():
     held = run("""
     with tf.Graph().as_default() as g:
       x = tf.placeholder(tf.float32, [None, 2], name='x')

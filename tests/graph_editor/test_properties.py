@@ -68,7 +68,7 @@ def test_walks_reach_what_the_edges_lead_to(graph, data):
 
 @examples
 @given(graph=graphs(), data=st.data())
-def test_tensors_as_seeds_stand_for_their_readers_or_their_ops(graph, data):
+def test_tensors_as_seeds_represent_their_consumers_or_their_ops(graph, data):
     facts = Facts.of(graph)
     seeds = some(data, facts.tensors, 1)
     readers = {b for _, t, b in facts.data if t in seeds}
@@ -134,7 +134,7 @@ def test_neighbours_and_boundary_are_read_off_the_edges(graph, data):
 
 @examples
 @given(graph=graphs(), data=st.data())
-def test_a_view_has_the_boundary_of_its_ops_and_the_tensors_beside_them(graph, data):
+def test_a_view_has_the_boundary_of_its_ops_and_the_tensors_next_to_them(graph, data):
     facts = Facts.of(graph)
     part, beside = some(data, facts.ops), some(data, facts.tensors)
     view = ge.sgv(ops(graph, part), ts(graph, beside))

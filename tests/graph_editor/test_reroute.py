@@ -98,7 +98,7 @@ def test_control_inputs_are_ops(net):
     assert net.d.op.control_inputs == []
 
 
-def test_an_op_is_put_behind_a_tensor(net):
+def test_an_op_is_put_after_a_tensor(net):
     with net.graph.as_default():
         doubled = tf.multiply(net.c, 2.0, name="doubled")
     assert ge.reroute_ts(doubled, net.c, cannot_modify=doubled.op) == 2

@@ -40,7 +40,7 @@ def works(environment: Environment, installed_in: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["wheel", slow("sdist")])
 @pytest.mark.slow
-def test_it_works_with_no_node_and_leaves_nothing_behind(
+def test_it_works_with_no_node_and_leaves_nothing(
     kind: str, archives: dict[str, Path], environment: Environment
 ) -> None:
     files, folders = environment.files(), environment.folders()

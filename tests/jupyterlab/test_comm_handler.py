@@ -106,7 +106,7 @@ def client() -> Iterator[BlockingKernelClient]:
     manager.shutdown_kernel(now=True)
 
 
-def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> None:
+def test_a_page_lists_opens_and_follows_edits(client: BlockingKernelClient) -> None:
     page = Page(client)
     assert page.say({"id": 1, "type": "choices"}) == {"id": 1, "type": "choices", "choices": []}
     assert page.value("'tensorflow' in __import__('sys').modules") == "False"
@@ -154,7 +154,7 @@ def write_large_graph(path: Path, ops: int = 8_000) -> None:
     path.write_bytes(graph.SerializeToString())
 
 
-def test_long_work_tells_how_far_it_is_and_is_cancelled(
+def test_long_work_reports_its_progress_and_is_cancelled(
     client: BlockingKernelClient, tmp_path: Path
 ) -> None:
     write_large_graph(tmp_path / "large.pb")
@@ -205,7 +205,7 @@ def test_what_makes_no_sense_gets_one_refusal(
     assert reply["why"]
 
 
-def test_the_oldest_talks_end_when_pages_leave_them_behind(client: BlockingKernelClient) -> None:
+def test_the_oldest_talks_end_when_pages_leave_them(client: BlockingKernelClient) -> None:
     pages = [Page(client) for _ in range(40)]
     assert pages[-1].say({"id": 1, "type": "choices"})["type"] == "choices"
     assert page_count(pages[-1]) <= 32

@@ -115,7 +115,7 @@ def test_a_name_is_data_whatever_it_holds(frozen: Path, name: str) -> None:
     assert (odd.parent / f"{name} 2.pbtxt").is_file()
 
 
-def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
+def test_a_file_is_opened_once_and_again_when_asked(frozen: Path) -> None:
     document = open_at(frozen)
     assert open_at(frozen) is document
     document.editor.remove("c")
@@ -125,7 +125,7 @@ def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
     assert "c" in again.editor._core.index.ids
 
 
-def test_a_file_that_is_opened_anew_lets_go_of_its_old_graph(frozen: Path) -> None:
+def test_a_file_that_is_opened_again_lets_go_of_its_old_graph(frozen: Path) -> None:
     document = open_at(frozen)
     assert document.editor.view.widget.comm is not None
     graph = weakref.ref(document.editor.graph)
@@ -200,7 +200,7 @@ def test_a_file_that_is_no_graph_is_refused_in_one_sentence(
 # What the page keeps
 
 
-def test_each_edit_is_told_once_and_looking_is_not(frozen: Path) -> None:
+def test_each_edit_is_reported_once_and_looking_is_not(frozen: Path) -> None:
     document, told = open_at(frozen), []
     document.follow(told.append)
     document.editor.mark("a:0", "b:0")
@@ -243,7 +243,7 @@ def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
     )
 
 
-def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
+def test_only_the_page_that_gave_edits_learns_that_they_were_not_done(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
     kept = as_sent(before.status())
@@ -301,7 +301,7 @@ def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(froz
     assert open_at(frozen, again=True, edits=[{"command": "__import__('os')"}]).notice
 
 
-def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
+def test_an_edit_that_no_file_can_hold_is_reported(frozen: Path) -> None:
     document = open_at(frozen)
     document.editor.insert("a:0", lambda t: t + 1)
     told = document.status()
@@ -427,7 +427,7 @@ def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     assert tf.saved_model.load(str(saved_model.parent)).signatures
 
 
-def test_what_is_saved_beside_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
+def test_what_is_saved_next_to_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
     document = open_at(saved_model)
     saved = document.save({"kind": "graph", "name": "beside.pb"})
     assert saved["about"].startswith("Saved as beside.pb, ")
@@ -519,7 +519,7 @@ class Line:
         pass
 
 
-def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
+def test_an_interrupt_after_the_writing_claims_nothing_of_the_file(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line, size = Line(), exporter.format_size

@@ -52,7 +52,7 @@ def test_everything_that_holds_a_graph_is_listed_in_the_order_it_was_made(line: 
         ]  # fmt: skip
 
 
-def test_what_is_said_of_each_tells_them_apart(line: tf.Graph):
+def test_what_is_said_of_each_distinguishes_them(line: tf.Graph):
     model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
     held = {"g": line, "m": model, "f": doubled, "default": v1.get_default_graph()}
     told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
@@ -172,7 +172,7 @@ def test_a_clone_is_a_variable_and_its_line_has_the_names_of_the_notebook(line: 
     assert (told[-1]["line"], told[-1]["dirty"]) == ("", False)
 
 
-def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_told(line: tf.Graph):
+def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_sent(line: tf.Graph):
     panel = namespace.open_variable("g", {"g": line})
     told: list[dict[str, Any]] = []
     panel.follow(told.append)
@@ -208,7 +208,7 @@ def test_what_no_variable_holds_is_not_said_to_open_again(line: tf.Graph):
     assert namespace.open_variable("a graph", {"a graph": line}).status()["opening"] == ""
 
 
-def test_a_panel_tells_how_many_edits_there_are(line: tf.Graph):
+def test_a_panel_shows_how_many_edits_there_are(line: tf.Graph):
     panel = namespace.open_variable("g", {"g": line})
     told: list[dict[str, Any]] = []
     panel.follow(told.append)
@@ -249,7 +249,7 @@ def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undon
     assert held["member"] == list(panel.editor._core.executor.copies.values())
 
 
-def test_what_is_told_of_a_graph_is_what_its_editor_says():
+def test_what_is_reported_of_a_graph_is_what_its_editor_says():
     graph = tf.Graph()
     with graph.as_default():
         tf.identity(tf.constant(1.0), name="a")

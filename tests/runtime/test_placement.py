@@ -463,7 +463,7 @@ def test_renewal_frees_a_session_that_an_op_of_another_cell_has_ended(
     assert tgw.renew(session) == ()
 
 
-def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_told() -> None:
+def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_reported() -> None:
     graph = tf.Graph()
     with graph.as_default():
         queue = v1.FIFOQueue(3, [tf.float32], shapes=[[]], name="queue")

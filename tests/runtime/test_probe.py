@@ -90,7 +90,7 @@ def test_extreme_values_make_no_trouble(value: np.ndarray[Any, Any]) -> None:
     assert sum(stats.histogram) == finite - stats.nans
 
 
-def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Graph) -> None:
+def test_an_op_represents_its_tensors_and_what_has_no_value_says_so(kinds: tf.Graph) -> None:
     editor = tgw.edit(kinds, session=v1.Session(graph=kinds))
     found = editor.probe(["halves", "nothing", "table"], {"x": [1.0, 2.0]})
     assert list(found) == ["halves:0", "halves:1", "table:0"]
@@ -100,7 +100,7 @@ def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Gr
     assert len(editor.probe(editor.ops(type="Log"), {"x": [1.0]})) == 1
 
 
-def test_a_variable_stands_for_its_value(editor: tgw.GraphEditor) -> None:
+def test_a_variable_represents_its_value(editor: tgw.GraphEditor) -> None:
     (found,) = editor.probe("net/one/w").values()
     assert (found.dtype, found.shape) == ("float32", (3, 4))
     assert found.least < found.mean < found.most
@@ -343,7 +343,7 @@ def queue_fed() -> tuple[tf.Graph, v1.Session]:
     return graph, v1.Session(graph=graph)
 
 
-def test_a_queue_that_nothing_fills_is_named_and_nobody_waits_for_it_without_end(
+def test_a_queue_that_nothing_fills_is_named_and_nothing_waits_for_it_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graph, session = queue_fed()

@@ -102,7 +102,7 @@ def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
     ]
 
 
-def test_a_function_that_calls_itself_and_one_that_tells_nothing_are_unknown():
+def test_a_function_that_calls_itself_and_one_that_says_nothing_are_unknown():
     graph_def = v1.GraphDef()
     for name, called in (("again", "again"), ("silent", "")):
         function = graph_def.library.function.add()
@@ -233,7 +233,7 @@ JOINED = {
 }
 
 
-def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path):
+def test_what_runs_as_one_is_reported_once_under_the_op_that_does_the_work(tmp_path):
     graph, feed = net()
     session = initialised(graph)
     editor = tgw.edit(graph, session=session)
@@ -281,7 +281,9 @@ def test_memory_is_what_an_op_asked_for():
     assert found["y"].memory >= 200 * 200 * 4
 
 
-def test_without_names_the_chosen_outputs_are_measured_or_else_all_ends(editor, batch):
+def test_without_names_the_chosen_outputs_are_measured_or_else_all_inputs_and_outputs(
+    editor, batch
+):
     whole = editor.measure(feeds={"x": batch})
     editor.mark("x", "net/one/out")
     part = editor.measure(feeds={"x": batch})
@@ -315,7 +317,7 @@ def test_a_profile_will_do(editor, session, batch, tmp_path):
 
 
 @pytest.mark.parametrize("metadata", [42, "nowhere", v1.RunMetadata()])
-def test_metadata_that_tells_nothing_is_refused_and_forgets_nothing(editor, batch, metadata):
+def test_metadata_that_says_nothing_is_refused_and_forgets_nothing(editor, batch, metadata):
     editor.measure("net/logits", {"x": batch})
     with pytest.raises(GraphEditError, match=r"RunMetadata|profile"):
         editor.measure(metadata=metadata)

@@ -178,7 +178,7 @@ def test_it_stops_where_shapes_stay(chain, asked):
     assert "Identity" not in asked
 
 
-def test_a_refusal_names_reader_source_and_both_shapes(chain):
+def test_a_refusal_names_consumer_source_and_both_shapes(chain):
     with pytest.raises(GraphEditError) as refused:
         infer_patch_shapes(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
     assert refused.value.why == (
@@ -201,7 +201,7 @@ def test_a_refusal_downstream_names_what_was_edited(mlp):
     assert "'net/one/out:0' of shape (None, 9) in place of (None, 4)" in refused.value.why
 
 
-def test_what_the_variable_behind_a_handle_is_flows_through_its_read(chain):
+def test_what_the_variable_of_a_handle_is_flows_through_its_read(chain):
     patch = infer_patch_shapes(chain, reading(chain, "product/ReadVariableOp", "w5"))
     assert told(patch) == {
         "product/ReadVariableOp:0": ((3, 4), (3, 5)),
@@ -278,7 +278,7 @@ def test_what_set_shape_said_of_any_input_holds_for_a_narrower_one():
     assert told(infer_patch_shapes(index, other)) == expected
 
 
-def test_added_ops_have_their_shapes_and_readers_see_them(chain):
+def test_added_ops_have_their_shapes_and_consumers_see_them(chain):
     twice = node("twice", "Transpose", "relu", "twice/perm", T=FLOAT, Tperm=v1.AttrValue(type=3))
     perm = node("twice/perm", "Const", dtype=v1.AttrValue(type=3))
     perm.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1, 0]))
@@ -331,7 +331,7 @@ def test_two_changes_are_taken_in_the_order_of_the_graph(chain):
     assert told(infer_patch_shapes(index, patch))["second:0"] == ((2,), (3,))
 
 
-def test_an_op_may_read_what_stands_behind_it(chain):
+def test_an_op_may_read_what_stands_after_it(chain):
     graph = tf.Graph()
     with graph.as_default():
         a = v1.placeholder(tf.float32, [2], name="a")
@@ -398,7 +398,7 @@ def test_a_v2_loop_and_conditional_give_what_their_functions_give():
     assert pick.name in index.ids
 
 
-def test_a_function_that_is_called_tells_the_shapes_of_its_results():
+def test_a_function_that_is_called_shows_the_shapes_of_its_results():
     @tf.function(input_signature=[tf.TensorSpec([None, None])])
     def inner(x):
         return tf.reshape(x, [tf.shape(x)[0], 2, -1])

@@ -288,7 +288,7 @@ def test_an_op_asked_for_after_a_refused_sync_is_seen() -> None:
 
 
 @pytest.mark.parametrize("call", ["sync", "drift"])
-def test_a_missing_value_is_told_without_tensorflows_own_words(call: str) -> None:
+def test_a_missing_value_is_reported_without_tensorflows_own_words(call: str) -> None:
     graph, a, b = pair(resource=True)
     with v1.Session(graph=graph) as session, pytest.raises(SessionRefused) as refused:
         getattr(sync_of(session, (a, b)), call)()

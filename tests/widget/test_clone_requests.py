@@ -42,7 +42,7 @@ def named(groups: tuple[p.Group, ...]) -> dict[str, tuple[str, ...]]:
     return {group.kind: group.names for group in groups}
 
 
-def test_a_preview_tells_what_the_clone_then_does(
+def test_a_preview_shows_what_the_clone_then_does(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     before = editor.graph.version, len(editor.history.done)
@@ -156,7 +156,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(
         ((*ENDS, "copy", "own", (), "current", False, False, 0), "is not a number of copies"),
     ],
 )
-def test_what_is_refused_is_told_and_is_no_error(
+def test_what_is_refused_is_reported_and_is_no_error(
     answers: RequestHandler, form: tuple[object, ...], sentence: str
 ) -> None:
     told = previewed(answers, *form)

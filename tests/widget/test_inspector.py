@@ -65,7 +65,7 @@ def pixels_of(image: p.Image) -> np.ndarray:
 # What it holds
 
 
-def test_a_variable_its_read_and_its_scope_tell_its_value_in_the_session(
+def test_a_variable_its_read_and_its_scope_show_its_value_in_the_session(
     editor: GraphEditor, session: v1.Session, mlp: tf.Graph
 ) -> None:
     read = READ[
@@ -139,7 +139,7 @@ def test_what_is_not_initialised_says_so_and_stays_so(*, resource: bool) -> None
         assert graph.version == version
 
 
-def test_no_session_and_a_closed_one_are_told_of(mlp: tf.Graph) -> None:
+def test_no_session_and_a_closed_one_are_reported(mlp: tf.Graph) -> None:
     assert "There is no session" in examined(tgw.edit(mlp), "net/one/w").why
     session = initialised(mlp)
     editor = tgw.edit(mlp, session=session)
@@ -223,7 +223,7 @@ def variable_of(editor: GraphEditor) -> str:
     )
 
 
-def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(saved: str) -> None:
+def test_a_saved_model_shows_values_and_stack_traces_inside_of_its_functions(saved: str) -> None:
     editor = tgw.edit(saved)
     assert len(editor.view.breadcrumb) > 1
     told = examined(editor, variable_of(editor))
@@ -292,7 +292,7 @@ def test_a_constant_s_value_needs_no_session() -> None:
     assert "onerror" in text.value
 
 
-def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
+def test_what_is_too_large_is_reported_by_its_size_and_not_read() -> None:
     node = v1.NodeDef(name="huge", op="Const")
     node.attr["dtype"].type = tf.float32.as_datatype_enum
     node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.0, shape=[1]))
@@ -448,7 +448,7 @@ def test_several_outputs_each_have_their_words() -> None:
     ]
 
 
-def test_an_op_without_words_is_told_by_its_definition_and_an_unknown_one_not_at_all() -> None:
+def test_an_op_without_words_is_reported_by_its_definition_and_an_unknown_one_not_at_all() -> None:
     from tensorflow.core.framework import op_def_pb2
 
     definition = op_def_pb2.OpDef(name="Mine")
@@ -525,7 +525,7 @@ def test_others_frames_are_counted_and_the_last_of_them_left_out() -> None:
     assert origins.format_frames(frames[2:5]) == ()
 
 
-def test_what_a_file_was_imported_by_is_not_told(mlp: tf.Graph) -> None:
+def test_what_a_file_was_imported_by_is_not_shown(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp.as_graph_def())
     assert examined(editor, "net/logits").created == ()
     editor.graph  # noqa: B018  it is imported now, by our own code
@@ -559,7 +559,7 @@ def test_inside_of_a_live_graph_s_functions_the_session_and_the_trace_are_known(
 # What it calls takes and gives
 
 
-def test_a_call_tells_the_signatures_of_its_functions() -> None:
+def test_a_call_shows_the_signatures_of_its_functions() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [3], name="x")

@@ -69,7 +69,7 @@ def test_a_boundary_repaints_and_counts(answers: RequestHandler) -> None:
     assert arrays(painted)["coverage"].max() > 0
 
 
-def test_a_boundary_after_another_cell_added_ops_draws_anew(
+def test_a_boundary_after_another_cell_added_ops_draws_again(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     answers.handle(p.Open())
@@ -99,7 +99,7 @@ def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     assert again.state.ops == reply.state.ops
 
 
-def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
+def test_inspect_shows_an_op_and_a_scope(answers: RequestHandler) -> None:
     op, _ = answers.handle(p.Inspect("net/logits"))
     assert isinstance(op, p.InspectReply)
     assert op.op_type == "Identity"
@@ -197,7 +197,7 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
     assert shape(p.Unpin(), 500, 1000) < wide / 2
 
 
-def test_what_a_save_could_not_do_is_told_once_with_its_result(
+def test_what_a_save_could_not_do_is_reported_once_with_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -433,7 +433,7 @@ def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
         answers.handle(p.Jump(4))
 
 
-def test_targets_are_told_why_they_cannot_read_a_tensor(
+def test_targets_report_why_they_cannot_read_a_tensor(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     editor.view.expand("net/two")

@@ -26,7 +26,7 @@ def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
         assert told.attributes == (AttributeDescription("T", "float32", settable=True),)
 
 
-def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
+def test_consumers_are_reported_for_each_output_and_control_inputs_apart() -> None:
     nodes = [
         node("x", "Placeholder", dtype=tf.float32),
         node("s", "Unpack", "x", T=tf.float32, num=3),
@@ -38,7 +38,7 @@ def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
     assert [t.name for t in describe_op(index, 2).inputs] == ["s:2", "s:0"]
 
 
-def test_an_unknown_op_is_told_as_far_as_its_file_goes() -> None:
+def test_an_unknown_op_is_reported_as_far_as_its_file_goes() -> None:
     index = index_of(
         open_source(v1.GraphDef(node=[node("n", "MyOp"), node("r", "MyOp", "n:1")])).body
     )

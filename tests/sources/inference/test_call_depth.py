@@ -82,7 +82,7 @@ def test_calls_that_double_at_each_level_are_not_followed_to_their_end() -> None
     assert index.shape(index.op("plain"), 0) == (2, 3)
 
 
-def test_a_function_that_is_told_which_one_it_calls_is_not_followed() -> None:
+def test_a_function_that_is_passed_the_one_it_calls_is_not_followed() -> None:
     told = calling("f0", "")
     told.node_def[0].attr["f"].placeholder = "F"
     told.signature.attr.add(name="F", type="func")

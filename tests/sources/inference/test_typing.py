@@ -66,7 +66,7 @@ def test_dtypes_come_from_the_op_and_its_attributes(
     assert typing.dtypes(made) == dtypes  # what is remembered says the same
 
 
-def test_outputs_that_are_read_and_not_told_are_there_unnamed() -> None:
+def test_outputs_that_are_read_and_not_named_are_there_unnamed() -> None:
     index = opened(node("n", "MyOp"), node("r", "Relu", "n:2"))
     assert index.dtypes(0) == ("", "", "")
 

@@ -175,7 +175,7 @@ class _Identities:
         of the loop is wrong.
 
         See
-        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one.
         """
         index = self.index
         inputs = index.input_lists[op] if index.types[op] in SWITCH else []

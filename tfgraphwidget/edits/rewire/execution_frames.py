@@ -146,7 +146,7 @@ class ExecutionFrames:
         gradients would be wrong.
 
         See
-        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one.
         """
         if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
             return ""

@@ -4,7 +4,7 @@ Gradients are what makes this more than an import. TensorFlow finds the gradient
 name that it gave when it traced the call, and which stands for that one call: here every function
 that is called is loaded again, under a name of its own, and each call gets the gradient of what
 it calls, as `tf.saved_model.load` does it
-(test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
+(test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_passed).
 """
 
 from __future__ import annotations
