@@ -456,7 +456,7 @@ def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_nearby(
 ) -> None:
     editor = tgw.edit(mlp, session=session)
     report = editor.freeze(["net/logits", "net/one/out"], "net/one/out:0")
-    assert "'net/one/out_placeholder' stands for 'net/one/out:0' now; feed it." in report.notes
+    assert "'net/one/out_placeholder' replaces 'net/one/out:0' now; feed it." in report.notes
     assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor._core.index.names)
 
 

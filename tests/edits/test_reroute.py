@@ -246,7 +246,7 @@ def unlike() -> tgw.GraphEditor:
 def test_a_dtype_that_differs_is_refused_and_a_cast_is_offered(unlike: tgw.GraphEditor) -> None:
     error = refused(lambda: unlike.reroute("x:0", to="whole:0"))
     assert error.why == (
-        "'whole:0' is int32 (2, 3) and cannot stand for 'x:0', which is float32 (2, 3), at input 0 "
+        "'whole:0' is int32 (2, 3) and cannot replace 'x:0', which is float32 (2, 3), at input 0 "
         "of 'layer/y'; give "
         'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", '
         'adapter="Cast").'

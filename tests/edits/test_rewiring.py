@@ -73,7 +73,7 @@ def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
     editor.bypass("layer/BiasAdd")
     assert reads(editor)["layer/Reshape"][0] == "x"
     editor = built(lambda x: tf.multiply(x, tf.zeros([1, 4]), name="scaled"))
-    # Zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer.
+    # Zeros of (1, 4) could replace (None, 4) too, but is a constant of the layer.
     editor.bypass("layer/scaled")
     assert reads(editor)["y"] == ["x"]
 
@@ -389,7 +389,7 @@ def test_no_placeholder_represents_a_variable_that_is_changed(resource: bool) ->
         if "Assign" in editor._core.index.types[editor._core.index.op(name)] or resource
     )
     before = reads(editor)
-    with pytest.raises(GraphEditError, match="no placeholder can stand for"):
+    with pytest.raises(GraphEditError, match="no placeholder can replace"):
         editor.detach(put)
     assert reads(editor) == before
 

@@ -28,7 +28,7 @@ class Rewired(Transformed):
     """
 
     shapes: Mapping[str, Any] = MappingProxyType({})
-    """The placeholders that stand for inputs -> the static shapes of those."""
+    """The placeholders that represent inputs -> the static shapes of those."""
 
     def _tensors(self, asked: Asked) -> None:
         given = {

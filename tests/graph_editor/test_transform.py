@@ -407,7 +407,7 @@ def test_what_is_replaced_and_lies_between_is_replaced_too():
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [
-        (tf.int32, TypeError, "is int32, but stands for 'x:0', which is float32"),
+        (tf.int32, TypeError, "is int32, but represents 'x:0', which is float32"),
         (tf.float32, ValueError, "refuses"),
     ],
 )

@@ -177,7 +177,7 @@ def recorded(done: Transformed) -> dict[str, Node]:
 
 
 def placeholders_for_one(done: Transformed) -> dict[str, str]:
-    """Recorded placeholders that stand for a tensor for which there is one before -> that one."""
+    """Recorded placeholders that represent a tensor for which there is one before -> that one."""
     bugs = done.case.get("known_bugs", [])
     several = {
         name for bug in bugs if bug["bug"].startswith("external_input") for name in bug["got"]

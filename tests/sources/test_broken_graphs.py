@@ -497,7 +497,7 @@ def test_a_missing_input_is_a_placeholder_that_can_be_fed(tmp_path: Path) -> Non
     editor = tgw.edit(broken_file(KINDS["missing"], tmp_path))
     (notice,) = editor.source.notices
     assert notice.endswith(
-        "op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it."
+        "op 'm' reads 'gone', which is not there; the Placeholder 'gone' represents it."
     )
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0], "gone:0": 2.0}).tolist() == [2.0, 6.0]
     editor.passes.remove_attr("_missing_input", "gone")  # it is meant as an input

@@ -154,7 +154,7 @@ class AnalysisAPI(ArgumentChecks):
         values of its variables.
 
         Args:
-            tensors: Tensors; an op stands for its outputs, a variable for its value.
+            tensors: Tensors; an op represents its outputs, a variable its value.
             feeds: {tensor: value}.
 
         Returns:

@@ -111,7 +111,7 @@ class _Flow:
         owner: the number of the innermost block around each op that is in one.
         invariants: the Enters of what does not vary.
         handle: the stack or TensorArray whose handle an op consumes.
-        state: for each handle the first that stands for the same: gradients of one TensorArray
+        state: for each handle the first that represents the same: gradients of one TensorArray
             under one name are one.
         filling: per state, the ops that write into it.
         other: per state, the other ops that consume its handle.

@@ -26,7 +26,7 @@ ARGUMENTS = REQUIRED_PLACEHOLDERS | {"_Arg"}
 # Their attribute `value` holds their tensor. A HostConst keeps it in host memory; TensorFlow infers
 # no static shape of it, so in a live graph its shape is unknown.
 CONSTANTS = frozenset({"Const", "HostConst"})
-# What stands for an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
+# What represents an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
 SHAPE_EQUIVALENTS = {"PlaceholderV2": "Placeholder", "HostConst": "Const"}
 # Versions of graphs (VersionDef.producer) at which TensorFlow began to read an op type otherwise
 # (test_tensorflow_facts.py).

@@ -221,7 +221,7 @@ class Copier:
     def _node(
         self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool
     ) -> NodeDef:
-        """The NodeDef of an op's copy; None in `new_inputs` stands for the copy of what the
+        """The NodeDef of an op's copy; None in `new_inputs` represents the copy of what the
         original reads there.
         """
         draft.name = op.name

@@ -269,7 +269,7 @@ class _Copying:
         return own_ops(self.index, variable) | {self.index.ids[first]}
 
     def _there(self, name: str) -> str | None:
-        """The name of the op that stands for an op in the other graph; None while there is none.
+        """The name of the op that represents an op in the other graph; None while there is none.
 
         What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try
         shows it again.

@@ -172,7 +172,7 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             others = f" and {len(consumers) - 1:,} more" if len(consumers) > 1 else ""
             yield (
                 f"op {_short(consumers[0])}{others} reads {_short(text)}, which is not there; the "
-                f"{stand_in.op} {_short(stand_in.name)} stands for it."
+                f"{stand_in.op} {_short(stand_in.name)} represents it."
             )
         for node, k in slots:
             node.input[k] = as_input(stand_in_names[op], min(port, 0))

@@ -91,7 +91,7 @@ FAULTS = """root => {
         const box = element.getBoundingClientRect();
         if (box.width <= 1 || box.height <= 1) continue; // for those who do not see it
         const style = getComputedStyle(element);
-        const size = parseFloat(style.fontSize); // 0 where an icon stands for the text
+        const size = parseFloat(style.fontSize); // 0 where an icon represents the text
         if (size > 0 && size < 9) faults.push(`${told(element)} has letters of ${style.fontSize}`);
         const part = visible(element);
         if (part && !part.scrolled) {

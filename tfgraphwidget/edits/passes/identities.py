@@ -133,7 +133,7 @@ class _Identities:
         return self.rewrite.patch(prune="Assert" in counts)
 
     def _goes(self, op: int) -> bool:
-        """Whether an op can go; what stands for it is stored then."""
+        """Whether an op can go; what represents it is stored then."""
         index, node = self.index, self.index.nodes[op]
         controls = self._before(index.control_lists[op])
         waiting = index.control_consumer_lists[op]

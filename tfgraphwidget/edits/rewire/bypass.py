@@ -426,14 +426,14 @@ class Detach(Rewire):
         return moves
 
     def _stand_in(self, moves: EdgeMoves, tensor: Tensor, slots: list[Slot]) -> None:
-        """Let a new placeholder stand for a tensor."""
+        """Let a new placeholder represent a tensor."""
         wrong = next(
             (op for op, k in slots if validation.takes_reference(moves.index, op, k)), None
         )
         if wrong is not None:
             raise GraphEditError(
                 f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no "
-                f"placeholder can stand for one; detach {moves.name(wrong)!r} and "
+                f"placeholder can replace one; detach {moves.name(wrong)!r} and "
                 f"{moves.name(tensor[0])!r} together, or neither.",
                 [moves.name(wrong), moves.name(tensor[0])],
             )

@@ -275,7 +275,7 @@ def _by_consumers(
     backward: BackwardOps, sources: Sequence[Tensor], reading: Sequence[int], candidates: list[int]
 ) -> list[int]:
     """Those of the candidates that gradients go on to where a gradient is read; all where that
-    does not tell.
+    does not show.
     """
     goes_to = _destinations(backward, reading)
     if not goes_to:

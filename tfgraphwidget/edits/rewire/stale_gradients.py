@@ -247,7 +247,7 @@ class BackwardOps:
 
     def _taken_by(self, result: int) -> Iterator[Tensor]:
         """The inputs of the forward op that a result is the gradient by, as far as their shapes
-        tell.
+        show.
         """
         index, stack, visited = self.index, [result], set()
         while stack:

@@ -241,7 +241,7 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
         return (
             f"{moves.tensor_name(new)!r} is "
             + _description(moves, new)
-            + f" and cannot stand for {moves.tensor_name(old)!r}, which is "
+            + f" and cannot replace {moves.tensor_name(old)!r}, which is "
             + _description(moves, old)
             + f", at input {slot[1]} of {moves.name(slot[0])!r}; give a tensor of {expected}."
         )

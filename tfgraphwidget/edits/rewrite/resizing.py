@@ -81,7 +81,7 @@ class Resizing:
 
     Args:
         context: The graph, or the body of a function.
-        op: The placeholder; of several one whose size stands for those of all.
+        op: The placeholder; of several one whose size represents those of all.
         sizes: The dimensions of it that were known and are others.
         fix: Whether constants that hold an old size are rewritten.
         fixes: What to suggest where an op refuses the new shapes.

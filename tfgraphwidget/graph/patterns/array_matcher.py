@@ -37,7 +37,7 @@ from tfgraphwidget.graph.patterns.structure import (
 from tfgraphwidget.graph.stateful_resources import of_type
 
 Integers = npt.NDArray[np.signedinteger]
-PORT_BITS = 24  # of the port in a number that stands for a tensor; the op has the bits above
+PORT_BITS = 24  # of the port in a number that represents a tensor; the op has the bits above
 MAX_PASSED = 100  # Identity ops in a chain that are looked at; in a longer one, the search decides
 
 
@@ -203,7 +203,7 @@ class ArrayMatches:
         ops = self._ops[id(self._matcher.pattern.resolve(output))]
         return int(ops[row]), port
 
-    # Goals, in the order of the search: a name stands for the first tensor that it meets
+    # Goals, in the order of the search: a name represents the first tensor that it meets
 
     def _value(self, value: Value, ops: Numbers, ports: Numbers, rows: Mask) -> None:
         """Match a value with what is consumed in some rows."""
@@ -364,7 +364,7 @@ class ArrayMatches:
     # Conditions
 
     def _name(self, name: str, ops: Numbers, ports: Numbers, rows: Mask) -> TensorColumn:
-        """What a name stands for: what is consumed, where it does not stand for a tensor yet."""
+        """What a name represents: what is consumed, where it does not represent a tensor yet."""
         earlier = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
         is_new = rows & (earlier.ops < 0)
         column = TensorColumn(
@@ -374,7 +374,7 @@ class ArrayMatches:
         return column
 
     def _bind(self, value: Variable, ops: Numbers, ports: Numbers, rows: Mask) -> None:
-        """Let a variable stand for what is consumed; drop the rows where it is another tensor."""
+        """Let a variable represent what is consumed; drop the rows where it is another tensor."""
         self._require_type(value.tensor_type, ops, ports, rows)
         if not value.name:
             return

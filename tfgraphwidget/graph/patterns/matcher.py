@@ -169,7 +169,7 @@ class _Goal(NamedTuple):
 
 
 _NO_GOAL = _Goal(None, -1, -1, None)
-"""What stands for the end of the goals of a choice."""
+"""What represents the end of the goals of a choice."""
 
 
 class _Matcher:
@@ -371,7 +371,7 @@ class _Matcher:
         return len(self.roots) == 1 or tuple(sorted(self.used)) not in self.matched
 
     def _bind_alternatives(self, value: Alternatives, goal: _Goal) -> bool:
-        """Whether the tensor of a goal is that which the name of alternatives stands for, if
+        """Whether the tensor of a goal is that which the name of alternatives represents, if
         any.
         """
         tensor_type = goal.value.tensor_type if isinstance(goal.value, Variable) else ANY

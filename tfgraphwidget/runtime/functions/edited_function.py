@@ -741,7 +741,7 @@ def _acts(definition: FunctionDef) -> bool:
 class _DefinitionSyntax:
     """How a FunctionDef writes what its ops read.
 
-    `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all
+    `arguments` maps ops of the body to the arguments that they represent, `names` are those of all
     arguments.
     """
 

@@ -89,7 +89,7 @@ def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | 
     inside of a loop.
 
     Args:
-        tensors: The names of the tensors; those outside of loops stand for themselves.
+        tensors: The names of the tensors; those outside of loops represent themselves.
 
     Raises:
         GraphEditError: A loop has no condition.

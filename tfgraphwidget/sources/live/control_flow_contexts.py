@@ -64,7 +64,7 @@ def _proto(
     proto.ClearField("nested_contexts")
     values = proto.values_def
     for value in values.values:
-        # TensorFlow takes a value for a tensor of the context's own unless it stands for one
+        # TensorFlow takes a value for a tensor of the context's own unless it represents one
         # outside.
         if value not in values.external_values and not _within(
             context, _context_of(context, value)

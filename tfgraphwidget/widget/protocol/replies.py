@@ -605,7 +605,7 @@ class ClonePreview:
     """The preview of a clone, or the one sentence of its refusal.
 
     `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and
-    "control input", and each tensor that a new "placeholder" stands for. `new` and `shared` are the
+    "control input", and each tensor that a new "placeholder" represents. `new` and `shared` are the
     copy's own state and what it shares with the original, by what they are; `stateful` are ops that
     do something beside computing tensors, by op type. `states` are the first 2,000 of the
     `states_total` that can be own or shared. `line` is the Python for it. `warned` are the ops that
