@@ -399,7 +399,7 @@ def test_without_fix_they_are_reported(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph, tmp_path))
     done = editor.passes.set_input("x:0", tf.TensorSpec([None, 2]))
     (found,) = done.constants
-    assert (found.op, found.value, found.proposed, found.reader) == (
+    assert (found.op, found.value, found.proposed, found.consumer) == (
         "r/shape",
         (4, 1, 2),
         (-1, 1, 2),

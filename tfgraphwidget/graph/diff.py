@@ -274,13 +274,13 @@ class Difference:
                 + ", and compare again, for the whole graph"
             )
             equal = (
-                f"No difference in {self.function!r}, {whole}."
+                (f"No difference in {self.function!r}, " + whole + ".")
                 if self.function
                 else "No difference."
             )
             names = self.functions.renamed
-            note = _item_lines("function renamed, equal otherwise", len(names), names)
-            return "\n".join((equal, *(note if names else ())))
+            notes = _item_lines("function renamed, equal otherwise", len(names), names)
+            return equal + "\n" + "\n".join(notes) if names else equal
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),

@@ -298,7 +298,7 @@ class Source:
         session: The session that runs `graph`.
         notices: Sentences about what can only be viewed.
         signatures: The signatures of a file.
-        missing_ends: The tensors that its graph does not have, by the signatures that name them:
+        missing_tensors: The tensors that its graph does not have, by the signatures that name them:
             these are left out.
         signature: The signature that was chosen.
         entrance: The ops to enter, outermost first, to reach the function body that does the work:

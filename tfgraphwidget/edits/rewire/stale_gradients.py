@@ -65,7 +65,7 @@ def stale_gradient_notes(
             named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
         carried: Tensors that others take the place of, with their gradients.
-        left_behind: Ops that others take the place of, whose gradients stay, and that only such
+        left_over: Ops that others take the place of, whose gradients stay, and that only such
             others read: no edge that is left shows that they are wrong.
     """
     if (

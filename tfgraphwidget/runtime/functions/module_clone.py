@@ -150,7 +150,7 @@ def preview(
         into: The name of the module.
         variables: "own", "shared", or {variable: "own" or "shared"}.
         also: Numbers of more ops to run.
-        body_ends: The arguments and the results of the whole function.
+        body_boundary: The arguments and the results of the whole function.
         structure: How the whole function is called; None if unknown.
 
     Returns:
