@@ -53,14 +53,14 @@ class Copier:
         )
         self.copying = NodeCopier(
             self.names,
-            keys=self._anew("shared_name", nodes, others),
-            frames=self._anew("frame_name", nodes, others),
+            keys=self._new_values("shared_name", nodes, others),
+            frames=self._new_values("frame_name", nodes, others),
             functions={old: new for old, new in (library.names or {}).items() if old != new},
             stays=info.same_graph,
             dropped=info.dropped,
         )
 
-    def _anew(
+    def _new_values(
         self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]
     ) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the

@@ -126,7 +126,7 @@ class ExecutionFrames:
         for kind, what in (
             (self._goes_round, "goes round to the loop's next iteration"),
             (self._starts, "is there in the loop's first iteration only"),
-            (self._ends, "is there when the loop is done only"),
+            (self._is_result_of_loop, "is there when the loop is done only"),
             (self._decides, "decides whether the loop goes on"),
         ):
             if kind(new) and not kind(old) and kind != self._decides:
@@ -175,7 +175,7 @@ class ExecutionFrames:
         attr = self.index.nodes[tensor[0]].attr
         return "is_constant" not in attr or not attr["is_constant"].b
 
-    def _ends(self, tensor: Tensor) -> bool:
+    def _is_result_of_loop(self, tensor: Tensor) -> bool:
         return tensor[1] == 0 and tensor[0] < len(self.index) and self._ends_loop(tensor[0])
 
     def _ends_loop(self, op: int) -> bool:
