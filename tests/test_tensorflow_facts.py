@@ -145,7 +145,9 @@ def test_the_inputs_that_are_seeds() -> None:
     for name in dir(tf.raw_ops):
         definition = op_def_registry.get(name)
         inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
-        if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
+        if slots := tuple(
+            slot for slot, report in enumerate(inputs) if report in ("seed", "seed2")
+        ):
             found[name] = slots
     assert found == {
         name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)
@@ -212,8 +214,8 @@ def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_passed() -
         (y,) = tf.import_graph_def(
             v1.GraphDef(node=nodes), {"x:0": x}, [f"{nodes[0].name}:0"], name="copy"
         )
-        (told,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
-        y.op._gradient_function = told._get_gradient_function()
+        (report,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
+        y.op._gradient_function = report._get_gradient_function()
         return y
 
     x = tf.Variable(2.0)
@@ -406,10 +408,10 @@ def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
             assert vars(made).keys() == vars(known).keys()
             for field, value in vars(known).items():
                 assert vars(made)[field] is value or vars(made)[field] == value, field
-            told = patch_application.make_variable(
+            report = patch_application.make_variable(
                 graph, held, {node.name: node for node in graph.as_graph_def().node}
             )
-            assert vars(told) == vars(made)
+            assert vars(report) == vars(made)
             assert type(made._aggregation) is type(known._aggregation)
 
 

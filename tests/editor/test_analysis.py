@@ -105,11 +105,11 @@ def test_a_room_is_compared_with_itself_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_shown_until_it_is_taken_away(editor: tgw.GraphEditor) -> None:
-    told: list[Difference | None] = []
-    editor._core.listeners.append(lambda: told.append(editor.view.difference))
+    report: list[Difference | None] = []
+    editor._core.listeners.append(lambda: report.append(editor.view.difference))
     editor.view.difference = editor.diff()
     editor.view.difference = None
-    assert told == [Difference(), None]
+    assert report == [Difference(), None]
     with pytest.raises(GraphEditError, match="not a Difference"):
         editor.view.difference = "added"  # type: ignore[assignment]
 

@@ -287,13 +287,13 @@ def test_an_interrupt_of_the_main_thread_is_let_into_no_other() -> None:
 
 
 def test_progress_is_reported_to_its_listener_only() -> None:
-    heard: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
     assert report_each([1, 2], "Counting") == [1, 2]
-    with listen(lambda *told: heard.append(told)):
+    with listen(lambda *report: calls.append(report)):
         assert list(report_each(range(5), "Counting", every=2)) == [0, 1, 2, 3, 4]
         tell("Ending")
     tell("nobody")
-    assert heard == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]
+    assert calls == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]
 
 
 def test_a_long_request_says_how_far_it_is_before_its_one_reply(

@@ -139,8 +139,8 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     assert all(np.array_equal(a, b.numpy()) for a, b in zip(before, doubler.variables, strict=True))
     assert max(copy.drift().values()) > 0
     copy.sync()
-    told = doubler(rows)
-    assert np.allclose(copy.signature(rows)["large"], told["large"])
+    reported = doubler(rows)
+    assert np.allclose(copy.signature(rows)["large"], reported["large"])
     assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
     assert editor._core.executor.copies == {}
 

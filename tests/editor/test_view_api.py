@@ -172,10 +172,10 @@ def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> N
     ],
 )
 def test_views_follow_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:
-    told: list[int] = []
-    seen._core.listeners.append(lambda: told.append(1))
+    report: list[int] = []
+    seen._core.listeners.append(lambda: report.append(1))
     change(seen)
-    assert told == [1]
+    assert report == [1]
     state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]
     assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (
         state.legend is not None

@@ -65,13 +65,13 @@ def with_a_table_in_a_function() -> tf.Graph:
             return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 
         @tf.function(autograph=False)
-        def told(a: tf.Tensor) -> tf.Tensor:
+        def reported(a: tf.Tensor) -> tf.Tensor:
             with tf.control_dependencies([a]):
                 handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="count")
             return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 
         tf.identity(counted(x), name="y")
-        tf.identity(told(x), name="seen")
+        tf.identity(reported(x), name="seen")
     return graph
 
 

@@ -136,7 +136,7 @@ def contexts_held(graph: tf.Graph) -> dict[str, list[Any]]:
     return {key: list(graph.get_collection(key)) for key in ("while_context", "cond_context")}
 
 
-def told(graph: tf.Graph) -> list[Any]:
+def reported(graph: tf.Graph) -> list[Any]:
     """All that the contexts of the ops in a graph say."""
     contexts = dict.fromkeys(
         context for op in graph.get_operations() for context in contexts_of(op)
@@ -215,10 +215,10 @@ def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
         tf.identity(gradient(graph, "y:0"), name="dx")
     known = graph.get_operations()
     around = [names_around(op) for op in known]
-    before = told(graph)
+    before = reported(graph)
     editor, _ = opened(graph)
     editor.clone("x:0", ["y", "dx"], into="copy")
-    assert told(graph)[: len(before)] == before
+    assert reported(graph)[: len(before)] == before
     assert [names_around(op) for op in known] == around
 
 
@@ -394,13 +394,13 @@ def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
 def test_half_a_loop_is_refused_and_nothing_changes() -> None:
     graph = built(loop)
     editor, _ = opened(graph)
-    version, before = graph.version, told(graph)
+    version, before = graph.version, reported(graph)
     for part in (["while/Merge", "while/Switch"], ["while/mul", "y"]):
         with pytest.raises(NotClonable, match="while loop 'while/while_context'"):
             editor.clone(editor.ops(*part), into="copy")
     with pytest.raises(NotClonable, match="lies inside while loop 'while/while_context'"):
         editor.clone("while/mul:0", "y", into="copy")
-    assert (graph.version, told(graph)) == (version, before)
+    assert (graph.version, reported(graph)) == (version, before)
     copy = editor.clone(editor.ops("while/Merge", "while/Switch").whole(), into="copy")
     assert "copy/while/Exit_1" in copy.ops
 

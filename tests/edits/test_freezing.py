@@ -397,15 +397,15 @@ def test_an_extract_is_no_edit_of_the_graph_and_calls_no_listener() -> None:
     editor = tgw.edit(graph, session=initialised(graph))
     editor.rename("net/logits", "scores")
     editor.undo()
-    history, told = editor.history, []
-    editor._core.listeners.append(lambda: told.append(len(editor.history.done)))
+    history, reported = editor.history, []
+    editor._core.listeners.append(lambda: reported.append(len(editor.history.done)))
     editor.extract("x:0", "net/logits:0")
     with pytest.raises(GraphEditError):
         editor.extract("x:0", "gone:0")
-    assert told == []
+    assert reported == []
     assert editor.history == history
     editor.redo()
-    assert told == [1]
+    assert reported == [1]
 
 
 # Inputs

@@ -91,11 +91,11 @@ def test_prints_and_checks_happen(
 ) -> None:
     editor, session = opened
 
-    def told(tensor: tf.Tensor) -> tf.Tensor:
+    def report(tensor: tf.Tensor) -> tf.Tensor:
         tf.print("seen", tensor)
         return tensor
 
-    editor.insert("a:0", told)
+    editor.insert("a:0", report)
     editor.insert("b:0", "Print", message="then")
     editor.insert("x:0", lambda tensor: tf.debugging.assert_less(tensor, 3.0))
     session.run("c:0", X)

@@ -321,17 +321,17 @@ def test_an_option_that_makes_no_sense_is_one_sentence(
 
 
 def test_the_preview_shows_what_the_clone_does(editor: GraphEditor) -> None:
-    told = editor.preview(editor.clone, "x:0", "net/logits:0", "copy")
+    reported = editor.preview(editor.clone, "x:0", "net/logits:0", "copy")
     before = editor.graph.version
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor.graph.version > before
-    assert told == copy.report
-    assert [f"copy/{name}" for name in told.ops] == list(copy.ops)
-    assert [(state.kind, state.name) for state in told.new] == [
+    assert reported == copy.report
+    assert [f"copy/{name}" for name in reported.ops] == list(copy.ops)
+    assert [(state.kind, state.name) for state in reported.new] == [
         ("variable", name) for name in ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
     ]
-    assert told.inputs == ("x:0",)
-    assert told.scopes == ("copy",)
+    assert reported.inputs == ("x:0",)
+    assert reported.scopes == ("copy",)
 
 
 def test_the_preview_refuses_what_the_clone_would_refuse(editor: GraphEditor) -> None:

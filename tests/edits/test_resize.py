@@ -254,11 +254,11 @@ def test_a_constant_after_an_op_of_no_known_shape_is_reported(
     graph = graph_of(build, [4, 1])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
     done = editor.passes.change_batch_size(8)
-    told = (
+    report = (
         "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it "
         "should hold."
     )
-    assert [note for note in done.notes if "old size" in note] == [told]
+    assert [note for note in done.notes if "old size" in note] == [report]
 
 
 def test_a_tf_function_and_its_callees_take_the_new_size() -> None:

@@ -61,20 +61,20 @@ def test_the_status_says_in_words_what_an_edit_did_and_counts_what_is_too_much_t
     handler = RequestHandler(editor)
     handler.handle(p.Refresh())
 
-    def told(request: p.Request) -> str:
+    def report(request: p.Request) -> str:
         reply, _ = handler.handle(request)
         assert isinstance(reply, p.SceneReply)
         assert reply.edited is not None
         return reply.edited.text
 
     tanh = p.Change("insert", ("net/one/out:0",), ("function",), ('"Tanh"',))
-    assert told(tanh) == "Inserted Tanh after net/one/out:0."
+    assert report(tanh) == "Inserted Tanh after net/one/out:0."
     assert (
-        told(p.Change("rename", ("net/two",), ("new",), ('"two"',)))
+        report(p.Change("rename", ("net/two",), ("new",), ('"two"',)))
         == "Moved net/two to the top level."
     )
-    assert told(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
-    removed = told(p.Change("remove", ("net/",), ("consumers",), ("True",)))
+    assert report(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
+    removed = report(p.Change("remove", ("net/",), ("consumers",), ("True",)))
     assert removed.startswith("Removed net (")
     assert " ops removed" in removed
 

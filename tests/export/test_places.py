@@ -179,7 +179,7 @@ def folders_of_killed(
 def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
     folders_of_killed: dict[tuple[str, str], Path], name: str, step: str
 ) -> None:
-    _, value, told = STEPS[step]
+    _, value, report = STEPS[step]
     folder = folders_of_killed[name, step]
     path = folder / name
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
@@ -189,7 +189,9 @@ def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
             v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
         assert session.run("z:0", {"x:0": ONES})[0, 0] == value
     editor = tgw.edit(path)
-    assert any(f"had been broken off, and was {told}" in notice for notice in editor.source.notices)
+    assert any(
+        f"had been broken off, and was {report}" in notice for notice in editor.source.notices
+    )
     assert given(path) == value
     place = path if name == "sm" else folder
     assert not [

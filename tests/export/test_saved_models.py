@@ -32,9 +32,9 @@ ONES = np.ones([2, 3], np.float32)
 def both(folder: Path, feeds: dict[str, Any], name: str = "serving_default") -> dict[str, Any]:
     """What a signature gives through `tf.saved_model.load`, after it gave the same in a session."""
     with v1.Session(graph=tf.Graph()) as session:
-        told = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
-        fed = {told.inputs[key].name: value for key, value in feeds.items()}
-        in_session = session.run({key: info.name for key, info in told.outputs.items()}, fed)
+        report = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
+        fed = {report.inputs[key].name: value for key, value in feeds.items()}
+        in_session = session.run({key: info.name for key, info in report.outputs.items()}, fed)
     loaded = tf.saved_model.load(str(folder), tags=["serve"])
     got = loaded.signatures[name](**{key: tf.constant(value) for key, value in feeds.items()})
     eager = {key: tensor.numpy() for key, tensor in got.items()}

@@ -440,7 +440,7 @@ def test_every_kind_of_state_is_reported_in_words(graph: tf.Graph) -> None:
     )
     tf.raw_ops.MutexV2(name="MutexV2")
     index = tgw.edit(graph)._core.index
-    told = {index.names[i]: kind for i, kind in resources(index, range(len(index)))}
+    report = {index.names[i]: kind for i, kind in resources(index, range(len(index)))}
     names = (
         "queue",
         "barrier",
@@ -452,7 +452,7 @@ def test_every_kind_of_state_is_reported_in_words(graph: tf.Graph) -> None:
         "iterator",
         "MutexV2",
     )
-    assert told == {"variable": "variable", **{name: name.replace("_", " ") for name in names}}
+    assert report == {"variable": "variable", **{name: name.replace("_", " ") for name in names}}
 
 
 def dataset_factory() -> object:
@@ -551,10 +551,10 @@ def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(
     pure(), writes()
     index = tgw.edit(graph)._core.index
     calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
-    told = {index.names[i] for i in side_effects(index, range(len(index)))}
+    report = {index.names[i] for i in side_effects(index, range(len(index)))}
     assert len(calls) == 2
-    assert [index.names[i] in told for i in calls] == [False, True]
-    assert told - {"w/Assign"} == {index.names[calls[1]]}
+    assert [index.names[i] in report for i in calls] == [False, True]
+    assert report - {"w/Assign"} == {index.names[calls[1]]}
 
 
 def test_what_does_more_than_compute_is_reported(graph: tf.Graph) -> None:
@@ -573,7 +573,7 @@ def test_what_does_more_than_compute_is_reported(graph: tf.Graph) -> None:
     v1.data.make_initializable_iterator(tf.data.Dataset.range(3)).get_next(name="next")
     tf.raw_ops.WriteFile(filename="f", contents="c", name="write")
     index = tgw.edit(graph)._core.index
-    told = {index.names[i] for i in side_effects(index, range(len(index)))}
+    report = {index.names[i] for i in side_effects(index, range(len(index)))}
     doing = {
         "assign_ref",
         "assign",
@@ -584,10 +584,10 @@ def test_what_does_more_than_compute_is_reported(graph: tf.Graph) -> None:
         "write",
         "MakeIterator",
     }
-    assert doing <= told
+    assert doing <= report
     rest = {
         name
-        for name in told - doing
+        for name in report - doing
         if not name.startswith("print") and not name.endswith("Assign")
     }
     assert types(index, rest) <= {"LookupTableImportV2"}

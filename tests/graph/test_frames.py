@@ -285,11 +285,11 @@ def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None])
     for op in graph.get_operations():
         contexts = list(contexts_of(op))
         if contexts and not in_backward_loop(op):
-            told = enclosing_blocks(index, index.ids[op.name])
-            assert [block.name for block in told][-len(contexts) :] == [
+            report = enclosing_blocks(index, index.ids[op.name])
+            assert [block.name for block in report][-len(contexts) :] == [
                 name_of(c) for c in contexts
             ]
-            for inner, outer in pairwise(told):
+            for inner, outer in pairwise(report):
                 assert inner.outer is outer
                 assert inner.ops <= outer.ops
 
@@ -392,11 +392,11 @@ def frozen() -> GraphIndex:
 
 def test_a_frozen_functions_loops_and_conditionals_are_found() -> None:
     index = frozen()
-    told = [
+    report = [
         (type(b), b.name.rpartition("/")[2], b.outer and b.outer.name.rpartition("/")[2])
         for b in control_flow(index)
     ]
-    assert sorted(told, key=str) == [
+    assert sorted(report, key=str) == [
         (Conditional, "cond", "while"),
         (Conditional, "cond", None),
         (Conditional, "cond_1", None),

@@ -166,14 +166,14 @@ def test_graphml_of_too_many_attributes_or_edges_is_refused_by_their_number(
 
 
 def test_writing_reports_its_progress(tmp_path: Path) -> None:
-    editor, told = tgw.example(), list[str]()
+    editor, report = tgw.example(), list[str]()
     for suffix in ("graphml", "dot", "html", "svg"):
-        with listen(lambda what, *_: told.append(what)):
+        with listen(lambda what, *_: report.append(what)):
             editor.save(tmp_path / f"x.{suffix}")
     assert {
         "Taking the edges",
         "Writing GraphML",
         "Writing the edges",
         "Packing the outputs",
-    } <= set(told)
-    assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(told)
+    } <= set(report)
+    assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(report)

@@ -219,18 +219,18 @@ def test_asking_each_op(mlp: tf.Graph) -> None:
 def test_what_an_op_says_of_itself_is_what_tensorflow_says(mlp: tf.Graph) -> None:
     seen = []
     tgw.edit(mlp).ops(where=seen.append)
-    for told, op in zip(seen, mlp.get_operations(), strict=True):
-        assert (told.name, told.type, told.device) == (op.name, op.type, op.device)
-        assert told.inputs == tuple(t.name for t in op.inputs)
-        assert told.outputs == tuple(t.name for t in op.outputs)
-        assert told.control_inputs == tuple(c.name for c in op.control_inputs)
-        assert set(told.consumers) == {c.name for t in op.outputs for c in t.consumers()}
-        assert told.dtypes == tuple(t.dtype.name for t in op.outputs)
-        assert told.shapes == tuple(
+    for report, op in zip(seen, mlp.get_operations(), strict=True):
+        assert (report.name, report.type, report.device) == (op.name, op.type, op.device)
+        assert report.inputs == tuple(t.name for t in op.inputs)
+        assert report.outputs == tuple(t.name for t in op.outputs)
+        assert report.control_inputs == tuple(c.name for c in op.control_inputs)
+        assert set(report.consumers) == {c.name for t in op.outputs for c in t.consumers()}
+        assert report.dtypes == tuple(t.dtype.name for t in op.outputs)
+        assert report.shapes == tuple(
             None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs
         )
         for name in op.node_def.attr:
-            held, said = op.get_attr(name), told.attr(name)
+            held, said = op.get_attr(name), report.attr(name)
             assert (
                 said == held
                 or said == getattr(held, "name", held)

@@ -28,8 +28,8 @@ def works(environment: Environment, installed_in: Path) -> None:
     """
     assert "works" in environment.run("python", WORKS, str(installed_in))
     assert "usage: tfgraphwidget" in environment.run("tfgraphwidget", "--help")
-    told = environment.run("tfgraphwidget", "info", "edited.pb")
-    assert "MatMul" in told
+    reported = environment.run("tfgraphwidget", "info", "edited.pb")
+    assert "MatMul" in reported
     listed = environment.run("python", "-m", "jupyterlab.labextensions", "list")
     (line,) = [line for line in listed.splitlines() if "tfgraphwidget" in line]
     assert "enabled" in line

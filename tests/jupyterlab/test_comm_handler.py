@@ -55,14 +55,14 @@ class Page:
         content = message["content"]
         if message["msg_type"] != "comm_msg" or content["comm_id"] != self.comm:
             return None
-        told = dict(content["data"])
-        if told["type"] == "working":
-            self.worked.append(told)
+        report = dict(content["data"])
+        if report["type"] == "working":
+            self.worked.append(report)
             self.on_work()
             return None
-        if "id" in told:
-            return told
-        self.pushed.append(told)
+        if "id" in report:
+            return report
+        self.pushed.append(report)
         return None
 
     def value(self, expression: str) -> str:

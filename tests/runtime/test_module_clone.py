@@ -40,13 +40,13 @@ def clone(
     """A module of the body that one stands in."""
     body = editor._core.view.body
     ends = editor._core.view.names(inputs), editor._core.view.names(outputs)
-    told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
+    reported: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
     return as_module(
         editor._core.index,
         captured_state(editor._core.source, body),
         *ends,
         into,
-        **told,
+        **reported,
         **options,
     )
 

@@ -107,8 +107,8 @@ def test_a_variable_represents_its_value(editor: tgw.GraphEditor) -> None:
 
 
 def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
-    told: list[int] = []
-    editor._core.listeners.append(lambda: told.append(1))
+    report: list[int] = []
+    editor._core.listeners.append(lambda: report.append(1))
     before = editor.graph.version, editor.history
     editor.probe("net/logits", {"x": np.ones((2, 3))})
     assert (editor.graph.version, editor.history) == before
@@ -116,7 +116,7 @@ def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
     assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 4)
     editor._core.evaluator.forget_probe()
     assert editor._core.evaluator.probed == {}
-    assert len(told) == 2
+    assert len(report) == 2
 
 
 def test_what_was_probed_before_an_edit_is_not_shown_after_it(editor: tgw.GraphEditor) -> None:

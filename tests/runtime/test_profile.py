@@ -35,8 +35,8 @@ def conv() -> tf.Graph:
 
 def rows(editor: tgw.GraphEditor, batch: int = 1) -> dict[str, dict[str, Any]]:
     table = editor.table(batch=batch)
-    told = table if isinstance(table, list) else table.to_dict("records")
-    return {row["name"]: row for row in told}
+    report = table if isinstance(table, list) else table.to_dict("records")
+    return {row["name"]: row for row in report}
 
 
 def costs(graph: tf.Graph, batch: int = 1) -> dict[str, dict[str, Any]]:
@@ -221,8 +221,8 @@ def net() -> tuple[tf.Graph, dict[str, Any]]:
 
 def joined_as(found: Any) -> dict[str, str]:
     return {
-        op: told
-        for op, told in found.fused.items()
+        op: report
+        for op, report in found.fused.items()
         if op in ("conv", "bias", "out", "mm", "add", "end")
     }
 
@@ -262,7 +262,7 @@ def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():
     graph, feed = net()
     editor = tgw.edit(graph, session=initialised(graph))
     assert joined_as(editor.measure("end", {"flat:0": np.ones((6, 4))})) == {
-        op: told for op, told in JOINED.items() if told == "mm"
+        op: report for op, report in JOINED.items() if report == "mm"
     }
     assert joined_as(editor.measure("end", {"add:0": np.ones((6, 5))})) == {}
     # What is fetched in between runs by itself, or as the end.

@@ -439,10 +439,10 @@ def test_targets_report_why_they_cannot_read_a_tensor(
     editor.view.expand("net/two")
     editor.view.collapse("net/one")
     answers.handle(p.Open())
-    told, _ = answers.handle(p.Targets("net/logits"))
-    assert isinstance(told, p.RewireTargets)
-    assert told.outputs == ("net/logits:0",)
-    refused = dict(told.refused)
+    report, _ = answers.handle(p.Targets("net/logits"))
+    assert isinstance(report, p.RewireTargets)
+    assert report.outputs == ("net/logits:0",)
+    refused = dict(report.refused)
     assert "depends on" in refused["net/two/out"]
     assert refused["x"] == "'x' reads nothing."
     assert all(not name.startswith("net/one/") for name in refused)
@@ -538,18 +538,18 @@ def test_what_an_op_gives_is_looked_at_in_a_run(
     painted = arrays(answers.handle(p.Open()))
     probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
     assert (probed["net/one/MatMul"], probed["x"]) == (2, 0)
-    told, _ = answers.handle(p.Inspect("net/one/MatMul"))
-    assert isinstance(told, p.InspectReply)
-    seen = told.outputs[0].value
+    report, _ = answers.handle(p.Inspect("net/one/MatMul"))
+    assert isinstance(report, p.InspectReply)
+    seen = report.outputs[0].value
     assert seen is not None
     assert (seen.shape, seen.nans) == ("(2, 4)", 4)
     assert "nan" in seen.value
     with pytest.raises(GraphEditError, match="feeds="):
         answers.handle(p.Probe("net/logits"))
     answers.handle(p.Probe("net/one/b"))
-    told, _ = answers.handle(p.Inspect("net/one/b"))
-    assert isinstance(told, p.InspectReply)
-    assert told.outputs[0].value is not None
+    report, _ = answers.handle(p.Inspect("net/one/b"))
+    assert isinstance(report, p.InspectReply)
+    assert report.outputs[0].value is not None
 
 
 def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:

@@ -231,7 +231,7 @@ def check_pictures(
         state()
         shoot(hand.page, f"{name}_{theme}")
         found_here = hand.root.evaluate(FAULTS) if hand.root.count() else []
-        told = [fault for fault in found_here if not fault.startswith(faults or ("\0",))]
-        if told:
-            found[theme] = told
+        report = [fault for fault in found_here if not fault.startswith(faults or ("\0",))]
+        if report:
+            found[theme] = report
     assert found == {}, (name, found)
