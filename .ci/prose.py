@@ -1,5 +1,5 @@
-"""Runs textlint with our terms (.ci/terms.yml, .ci/terms-docs.yml) over docs, docstrings, comments
-and messages.
+"""Runs textlint with our terms (.ci/terms.yml, .ci/terms-code.yml, .ci/terms-docs.yml) over docs,
+docstrings, comments and messages.
 
 python .ci/prose.py   # lists what to write differently by file and line, and exits with 1 if there
 is anything
@@ -37,6 +37,16 @@ LATER = {
     "docs/verbs.md": FROM_DOCSTRINGS,
     "tests/bench/RESULTS.md": FROM_DOCSTRINGS,
 }
+
+# Packages that have words of terms-code.yml; only terms.yml holds for them. One that has none any
+# more leaves the list.
+LATER_PACKAGES = (
+    "tfgraphwidget/layout",
+    "tfgraphwidget/visible",
+    "tfgraphwidget/scene",
+    "tfgraphwidget/hierarchy",
+    "labextension/src/render",
+)
 
 
 def module_prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -86,11 +96,15 @@ def text_of(path: Path) -> str:
 
 
 def write_texts(folder: Path) -> None:
-    """Write a text file for each module of the package and of the page."""
+    """Write a text file for each module of the package and of the page; in `later` those of
+    LATER_PACKAGES, in `code` the others.
+    """
     modules = [*(ROOT / "tfgraphwidget").rglob("*.py"), *(FRONT / "src").rglob("*.ts")]
     for path in modules:
         if not set(NOT_OURS) & set(path.parts):
-            target = folder / f"{path.relative_to(ROOT)}.txt"
+            name = str(path.relative_to(ROOT))
+            kind = "later" if name.startswith(LATER_PACKAGES) else "code"
+            target = folder / kind / f"{name}.txt"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text_of(path), encoding="utf-8")
 
@@ -126,11 +140,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         docs = start("prose-docs.json", [str(ROOT / name) for name in strict])
         write_texts(Path(folder))
-        code = start("prose.json", [f"{folder}/**/*.txt", *(str(ROOT / name) for name in later)])
-        output = "".join(run.communicate()[0] for run in (docs, code))
-        output = re.sub(rf"^{re.escape(folder)}/(.*?)\.txt:", r"\1:", output, flags=re.MULTILINE)
+        code = start("prose-code.json", [f"{folder}/code/**/*.txt"])
+        rest = start(
+            "prose.json", [f"{folder}/later/**/*.txt", *(str(ROOT / name) for name in later)]
+        )
+        output = "".join(run.communicate()[0] for run in (docs, code, rest))
+        output = re.sub(
+            rf"^{re.escape(folder)}/(?:code|later)/(.*?)\.txt:", r"\1:", output, flags=re.MULTILINE
+        )
     sys.stdout.write(output.replace(f"{ROOT}/", ""))
-    return int(docs.returncode != 0 or code.returncode != 0)
+    return int(any(run.returncode != 0 for run in (docs, code, rest)))
 
 
 if __name__ == "__main__":

@@ -109,6 +109,31 @@ FIELDS = {  # "module.Class.name": the reason why it stays
     "widget.protocol.requests.Toggle.seen": "of the messages to the page",
 }
 
+# Words that a reader of the field must translate, in any name that we define, and what to write.
+DIALECT = {
+    "anew": "again",
+    "behind": "after, downstream",
+    "door": "called function",
+    "ends": "boundary, inputs and outputs; of ranges `stops`",
+    "heard": "a noun for what it is",
+    "mend": "fix",
+    "mends": "fixes",
+    "nobody": "no_consumer",
+    "told": "a noun for what it is",
+}
+# "module.name": the reason why it stays
+DIALECT_NAMES = {
+    "edits.passes.casts.ends": "public: an argument of `passes.cast`",
+    "edits.rewrite.replace_subgraph.ends": "public: an argument of `editor.replace`",
+    "editor.splitting.ends": "public: of what `editor.split` returns",
+    "graph.subgraph.ends": "public: of a selection",
+    "runtime.session.run.ends_at_interrupts": "a verb: a run ends at interrupts",
+    "runtime.session.run._ends_at_interrupts": "a verb: a run ends at interrupts",
+    "edits.rewire.execution_frames._ends_loop": "a verb: an op ends a loop",
+}
+# Packages that have such names still; one that has none any more leaves the list.
+LATER = ("layout", "visible", "scene", "hierarchy")
+
 
 @cache
 def parsed(path: Path) -> ast.Module:
@@ -210,6 +235,34 @@ def participle_variables() -> Iterator[tuple[str, int, str, str]]:
             )
 
 
+def dialect() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, name, what to write) of each name that we define with a word of DIALECT in
+    it.
+    """
+    package = ROOT / "tfgraphwidget"
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        if parts[0] in LATER:
+            continue
+        tree = parsed(path)
+        defined = [
+            (node.name, node.lineno) for node in ast.walk(tree) if isinstance(node, DEFINITIONS)
+        ]
+        defined += [(name, line) for _, name, line in variables(tree)]
+        defined += [
+            field
+            for owner in ast.walk(tree)
+            if isinstance(owner, ast.ClassDef)
+            for field in fields_of(owner)
+        ]
+        for name, line in sorted({*defined, (path.stem, 1)}, key=lambda each: each[1]):
+            if f"{'.'.join(parts)}.{name}" in DIALECT_NAMES:
+                continue
+            for word in re.findall(r"[A-Z]?[a-z]+", name):
+                if word.lower() in DIALECT:
+                    yield str(path.relative_to(ROOT)), line, name, DIALECT[word.lower()]
+
+
 def spellings() -> Iterator[tuple[str, int, str, str]]:
     """(file, line, name, what to write) of each name in British spelling: `neighbour`, `isCentred`,
     `Colour`.
@@ -243,7 +296,13 @@ def spellings() -> Iterator[tuple[str, int, str, str]]:
 def main() -> int:
     """Print the findings."""
     gc.disable()  # the syntax trees stay until the end, and going through them takes half the time
-    rows = [*participles(), *participle_variables(), *participle_fields(), *spellings()]
+    rows = [
+        *participles(),
+        *participle_variables(),
+        *participle_fields(),
+        *dialect(),
+        *spellings(),
+    ]
     if "--count" in sys.argv:
         for word, count in Counter(word.lower() for _, _, word, _ in rows).most_common():
             print(count, word)  # noqa: T201

@@ -68,12 +68,12 @@ class FrontEnd:
                 "buffers": list(buffers),
             }
         )
-        told = [
+        report = [
             (data["content"], buffers)
             for data, buffers in self.line.__dict__["sent"]
             if "content" in data
         ]
-        return [(content, buffers) for content, buffers in told if content.get("type") in REPLIES]
+        return [(content, buffers) for content, buffers in report if content.get("type") in REPLIES]
 
     def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request; its only reply."""

@@ -5,7 +5,7 @@ docs/versions.md.
 GB each), and runs the tests that concern TensorFlow most: its facts, its internal names, edits,
 sources, sessions, graph_editor, export. `make matrix ONLY=3.10-2.16` runs one pair; `make matrix
 TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row of the table that is not run again
-stays as it is. "none" stands for no TensorFlow: there the tests run that need none. `make nightly`
+stays as it is. "none" means no TensorFlow: there the tests run that need none. `make nightly`
 runs TensorFlow's build of the day, which is run only when it is named. The private names of
 TensorFlow that a release has no longer, or that take other arguments, are listed first.
 """

@@ -151,7 +151,7 @@ def test_notebook_asks_at_the_top_and_checks_what_it_says(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_pictures_of_a_notebook_lie_beside_it(path):
+def test_the_pictures_of_a_notebook_lie_next_to_it(path):
     text = "\n".join(
         cell.source
         for cell in nbformat.read(path, as_version=4).cells

@@ -134,8 +134,8 @@ def _examples(thing: Any) -> tuple[str, ...]:
 
 
 def _module(thing: Any) -> str:
-    told = getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
-    return str(told.__module__)
+    report = getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
+    return str(report.__module__)
 
 
 REFERS = re.compile(r"\b[Ss]ee `")  # the same parameters are documented there

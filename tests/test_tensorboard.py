@@ -108,11 +108,11 @@ def shown(board: str, run: str) -> Any:
 @pytest.mark.slow
 def test_tensorboard_knows_the_runs(board: str) -> None:
     for _ in range(100):
-        told = json.loads(asked(f"{board}/data/plugin/graphs/info"))
-        if told.keys() == {"inception", "heavy"}:
+        report = json.loads(asked(f"{board}/data/plugin/graphs/info"))
+        if report.keys() == {"inception", "heavy"}:
             break
         time.sleep(0.2)
-    assert all(run["run_graph"] for run in told.values())
+    assert all(run["run_graph"] for run in report.values())
 
 
 @pytest.mark.parametrize("run", ["inception", "heavy"])

@@ -145,7 +145,9 @@ def test_the_inputs_that_are_seeds() -> None:
     for name in dir(tf.raw_ops):
         definition = op_def_registry.get(name)
         inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
-        if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
+        if slots := tuple(
+            slot for slot, report in enumerate(inputs) if report in ("seed", "seed2")
+        ):
             found[name] = slots
     assert found == {
         name: slots for name, slots in SEED_INPUTS.items() if hasattr(tf.raw_ops, name)
@@ -192,7 +194,7 @@ def test_two_temporary_variables_of_one_name_do_not_live_in_one_step() -> None:
             )
 
 
-def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> None:
+def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_passed() -> None:
     @tf.function(input_signature=[tf.TensorSpec([])])
     def cube(x: tf.Tensor) -> tf.Tensor:
         return x * x * x
@@ -212,8 +214,8 @@ def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> 
         (y,) = tf.import_graph_def(
             v1.GraphDef(node=nodes), {"x:0": x}, [f"{nodes[0].name}:0"], name="copy"
         )
-        (told,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
-        y.op._gradient_function = told._get_gradient_function()
+        (report,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
+        y.op._gradient_function = report._get_gradient_function()
         return y
 
     x = tf.Variable(2.0)
@@ -377,7 +379,7 @@ def test_a_missing_function_is_noticed_only_when_it_runs(line: tf.Graph) -> None
         session.run("call:0", {"x:0": np.ones((1, 2))})
 
 
-def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None:
+def test_static_shapes_show_what_set_shape_said_without_python_objects() -> None:
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32)
         assert x._shape == ([], True)
@@ -406,10 +408,10 @@ def test_a_variable_is_made_as_tensorflow_makes_it(resource: bool) -> None:
             assert vars(made).keys() == vars(known).keys()
             for field, value in vars(known).items():
                 assert vars(made)[field] is value or vars(made)[field] == value, field
-            told = patch_application.make_variable(
+            report = patch_application.make_variable(
                 graph, held, {node.name: node for node in graph.as_graph_def().node}
             )
-            assert vars(told) == vars(made)
+            assert vars(report) == vars(made)
             assert type(made._aggregation) is type(known._aggregation)
 
 
@@ -965,7 +967,7 @@ def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_pro
         look_up(tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64))
 
 
-def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
+def test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one() -> None:
     """TensorFlow's own loops have an Identity there, which all of the body reads."""
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:

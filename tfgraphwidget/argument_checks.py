@@ -221,7 +221,7 @@ def _with_its_name(
             end.call = text(function, positional, options)
             raise end from error
 
-    # With the function's own globals, since by these doctest tells whose examples a module's are.
+    # With the function's own globals, since by these doctest knows whose examples a module's are.
     own = types.FunctionType(
         call.__code__, function.__globals__, function.__name__, None, call.__closure__
     )

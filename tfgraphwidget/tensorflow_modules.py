@@ -70,7 +70,7 @@ _DISTRIBUTIONS = (
     "intel-tensorflow",
 )
 _PASSING_ON = frozenset({"call", "method"})
-"""Names of functions that stand for the method that was called."""
+"""Names of functions that represent the method that was called."""
 
 
 def is_loaded() -> bool:
@@ -92,7 +92,7 @@ class _Lazy:
     """A placeholder of a module or class of TensorFlow until TensorFlow is imported.
 
     Its first use imports TensorFlow, and exchanges all of these in the modules of this package for
-    what they stand for (`bind`). As long as TensorFlow is not imported, no object is an instance of
+    what they represent (`bind`). As long as TensorFlow is not imported, no object is an instance of
     one, so that asking does not import it.
     """
 

@@ -226,7 +226,7 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 
 def _takes_what_it_is_called_with(owner: object, name: str) -> bool:
     """Whether a function of a module or class can be called as `_CALLS` says; true where Python
-    cannot tell.
+    does not know.
     """
     if name not in _CALLS:
         return True

@@ -91,9 +91,9 @@ if TYPE_CHECKING:
             """The name; of what TensorFlow has no name for, whatever it says in place of one."""
 
     OpLike = str | Named
-    """An op, or its name; a tensor stands for the op that computes it."""
+    """An op, or its name; a tensor represents the op that computes it."""
     TensorLike = str | Named
-    """A tensor, or its name; an op stands for its outputs, a variable for its value."""
+    """A tensor, or its name; an op represents its outputs, a variable its value."""
     OpsLike: TypeAlias = str | Named | Iterable["OpsLike"]
     """Ops and name scopes: one, several, or a selection."""
     TensorsLike: TypeAlias = str | Named | Iterable["TensorsLike"]

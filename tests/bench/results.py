@@ -103,8 +103,8 @@ def record(
     peers = {name: _several(values) for name, values in (others or {}).items()}
     row = Row(chapter, what, unit, _several(ours), peers, note, recorded=recorded or {})
     ROWS.append(row)
-    told = ", ".join([f"tfgraphwidget {text_of(row.ours, unit)}", *row.other_texts])
-    print(f"\n{what}: {told}{note and f' ({note})'}", flush=True)
+    report = ", ".join([f"tfgraphwidget {text_of(row.ours, unit)}", *row.other_texts])
+    print(f"\n{what}: {report}{note and f' ({note})'}", flush=True)
 
 
 def _several(values: float | Sequence[float]) -> tuple[float, ...]:

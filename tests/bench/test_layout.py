@@ -61,7 +61,7 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
 
 
 @pytest.mark.parametrize("layers", [10, 40, 80])
-def test_the_look_beside_dot_s(layers: int) -> None:
+def test_the_look_next_to_dot_s(layers: int) -> None:
     """The same flat graph, without scopes, with the same boxes: crossings, lines' length, area,
     boxes run through.
     """

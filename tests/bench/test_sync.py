@@ -30,8 +30,8 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
         ]
         plain = tf.group(*(v1.assign(b, a if not resource else a.read_value()) for a, b in pairs))
     with initialised(graph) as session:
-        told = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
-        sync = Sync(told, Model(graph, session), Model(graph, session), "copy")
+        report = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
+        sync = Sync(report, Model(graph, session), Model(graph, session), "copy")
         ratios, times = [], []
         for _ in range(ROUNDS):
             spent = []

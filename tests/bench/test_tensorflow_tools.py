@@ -95,7 +95,7 @@ def test_a_clone_into_another_graph_against_lift_to_graph() -> None:
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("copy", 215, 270), ("graph_replace", 180, 520)]
 )
-def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(
+def test_the_names_of_graph_editor_next_to_what_was_recorded_of_it(
     name: str, least: int, most: int
 ) -> None:
     meta = layered(OPS)

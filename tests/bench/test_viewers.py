@@ -296,7 +296,7 @@ def test_pan_and_zoom(graph: str, folder: Path, page: Page, jupyter_server: Jupy
     assert items >= 10_000
 
 
-def test_pan_and_zoom_beside_others(
+def test_pan_and_zoom_next_to_others(
     folder: Path, browser: Browser, jupyter_server: JupyterServer
 ) -> None:
     file = written("g10k", folder)

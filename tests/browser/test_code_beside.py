@@ -107,7 +107,7 @@ class Document:
 
 
 @pytest.mark.slow
-def test_opening_restarting_and_changing_the_kernel_run_no_code_beside_the_file(
+def test_opening_restarting_and_changing_the_kernel_run_no_code_next_to_the_file(
     own_page: Page, server: JupyterServer
 ) -> None:
     inside = with_hostile_code(server.root / "mail")
@@ -129,7 +129,7 @@ def test_opening_restarting_and_changing_the_kernel_run_no_code_beside_the_file(
 
 
 @pytest.mark.slow
-def test_the_command_show_runs_no_code_beside_the_file(tmp_path: Path, browser: Browser) -> None:
+def test_the_command_show_runs_no_code_next_to_the_file(tmp_path: Path, browser: Browser) -> None:
     folder = with_hostile_code(tmp_path / "downloads")
     with printed_url(tmp_path, "show", "graph.pb", "--no-browser", folder=folder) as url:
         page = opened(browser, url)

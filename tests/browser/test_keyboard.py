@@ -193,7 +193,7 @@ def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(
     assert notebook.kernel_eval("editor.view.direction") == "down"
 
 
-def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: JupyterServer) -> None:
+def test_the_outline_is_typed_into_and_shows_all(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "typed")
     tree = widget.root.get_by_role("tree")
     tree.locator("[role=treeitem]").first.focus()

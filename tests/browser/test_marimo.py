@@ -168,8 +168,8 @@ def test_marimo_shows_selects_and_clones(marimo_page: Page) -> None:
     # The kernel has it too: a variable of its own with the present value, in the session of the
     # notebook.
     page.get_by_text("Ask the kernel").click()
-    told = page.get_by_text("values [[[4.0, 4.0, 4.0, 4.0]]]")
-    expect(told).to_contain_text("copies ['copy/y:0'] inputs ['x']")
+    report = page.get_by_text("values [[[4.0, 4.0, 4.0, 4.0]]]")
+    expect(report).to_contain_text("copies ['copy/y:0'] inputs ['x']")
     shoot(page, "marimo")
     widget.click("copy", double=True)
     widget.settled()

@@ -111,7 +111,7 @@ def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: Jup
 
 
 @pytest.mark.slow
-def test_attributes_stand_beside_their_names(page: Page, jupyter_server: JupyterServer) -> None:
+def test_attributes_stand_next_to_their_names(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "attributes")
     widget.notebook.kernel_eval("0", before="editor.view.expand('one')")
     widget.settled()
@@ -119,9 +119,9 @@ def test_attributes_stand_beside_their_names(page: Page, jupyter_server: Jupyter
     listed = widget.root.locator(".tgw-attributes")
     listed.scroll_into_view_if_needed()
     shoot(widget.root.locator(".tgw-panel"), "attributes")
-    told = {name: (drop, apart, height) for name, drop, apart, height in listed.evaluate(TERMS)}
-    assert {"T", "transpose_a", "transpose_b"} <= set(told)
-    for name, (drop, apart, height) in told.items():
+    report = {name: (drop, apart, height) for name, drop, apart, height in listed.evaluate(TERMS)}
+    assert {"T", "transpose_a", "transpose_b"} <= set(report)
+    for name, (drop, apart, height) in report.items():
         assert abs(drop) <= 3, name
         assert apart, name
         assert height < 30, name

@@ -240,7 +240,7 @@ def test_settings_answer_what_views_ask(empty: OpenNotebook) -> None:
     ask = """() => { const detail = {};
         document.dispatchEvent(new CustomEvent("tfgraphwidget:settings", { detail }));
         return detail; }"""
-    told = empty.page.evaluate(ask)
+    report = empty.page.evaluate(ask)
     defaults = {
         "direction": "down",
         "animation": True,
@@ -248,7 +248,7 @@ def test_settings_answer_what_views_ask(empty: OpenNotebook) -> None:
         "colours": "theme",
         "wheel": "focused",
     }
-    assert told == defaults
+    assert report == defaults
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
 
 
 @pytest.mark.slow
-def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_kernel(
+def test_a_panel_that_is_left_alone_sees_that_another_program_restarted_its_kernel(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:
     notebook.run_cell(0)

@@ -34,7 +34,7 @@ editor.view.widget.height = 480
 """
 
 
-def told(widget: Widget) -> Locator:
+def report(widget: Widget) -> Locator:
     """The preview, once it is about what is chosen now."""
     preview = widget.root.locator(".tgw-preview")
     expect(preview).to_have_attribute("aria-busy", "false", timeout=30_000)
@@ -63,7 +63,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(
     widget.settled()
     widget.click("y", "Alt")
     widget.settled()
-    preview = told(widget)
+    preview = report(widget)
     expect(preview).to_contain_text("into copy.")
     expect(preview).to_contain_text("3 own variables")
     expect(preview).to_contain_text("1 tensor from outside")
@@ -87,7 +87,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(
     expect(switch).not_to_be_checked()
     expect(root.get_by_text("2 own, 1 shared")).to_be_visible()
     expect(preview).to_contain_text("1 variable still shared")
-    expect(told(widget)).to_contain_text("2 own variables")
+    expect(report(widget)).to_contain_text("2 own variables")
     expect(switch).to_be_focused()
     fits(widget)
     root.locator(".tgw-clone").scroll_into_view_if_needed()
@@ -118,7 +118,7 @@ def test_chosen_ops_are_cloned_without_a_boundary(
     root = widget.root
     widget.click("two", "Control")
     widget.settled()
-    preview = told(widget)
+    preview = report(widget)
     expect(preview).to_contain_text("1 own variable")
 
     root.get_by_text("More options").click()
@@ -162,12 +162,12 @@ def test_half_a_loop_is_refused_and_the_whole_is_offered(
     widget = Widget(notebook, root)
     notebook.kernel_eval("0", before="editor.mark('while/Identity_1', 'y')")
     widget.settled()
-    preview = told(widget)
+    preview = report(widget)
     expect(preview).to_contain_text("while loop 'while/while_context'")
     shoot(root, "preview-loop")
     preview.get_by_role("button", name="Select the whole loop").click()
     widget.settled()
-    expect(told(widget)).to_contain_text("into copy.")
+    expect(report(widget)).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(widget.status).to_contain_text("Cloned", timeout=30_000)
     widget.settled()

@@ -12,7 +12,7 @@ __all__ = ["files", "folder"]
 
 
 @pytest.mark.slow
-def test_a_file_that_is_read_anew_is_shown_without_its_edits(files: Files) -> None:
+def test_a_file_that_is_read_again_is_shown_without_its_edits(files: Files) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")
     expect(files.dirty).to_have_count(1)

@@ -119,8 +119,8 @@ class Forking:
                 self.ended.recv(1)
                 self.bury()
             for line in self.kernels.keys() & ready:
-                told = line.recv(1)
-                os.killpg(self.kernels[line], told[0] if told else signal.SIGKILL)
+                report = line.recv(1)
+                os.killpg(self.kernels[line], report[0] if report else signal.SIGKILL)
             if self.listener in ready:
                 line, _ = self.listener.accept()
                 if (order := taken(line)) and self.is_kernel(line, order):
@@ -164,8 +164,8 @@ class Forking:
 def taken(line: socket.socket) -> Order | None:
     """What a stand-in was given; None when it is gone already."""
     _, streams, *_ = socket.recv_fds(line, 1, 3)
-    with line.makefile("rb", buffering=0) as told:  # takes none of the signals that come after
-        given = told.readline()
+    with line.makefile("rb", buffering=0) as report:  # takes none of the signals that come after
+        given = report.readline()
     if not given.endswith(b"\n"):
         return None
     arguments, folder, environment = json.loads(given)

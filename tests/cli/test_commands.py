@@ -93,14 +93,14 @@ def test_export_freezes_with_the_values_of_a_checkpoint(tmp_path: Path) -> None:
     session = initialised(graph)
     with graph.as_default():
         v1.train.Saver().save(session, str(tmp_path / "m"))
-    told = [
+    report = [
         "export",
         str(tmp_path / "m.meta"),
         str(tmp_path / "f.pb"),
         "--checkpoint",
         str(tmp_path / "m"),
     ]
-    assert main([*told, "--frozen", "--inputs", "x:0", "--outputs", "net/logits:0"]) == 0
+    assert main([*report, "--frozen", "--inputs", "x:0", "--outputs", "net/logits:0"]) == 0
     with tf.Graph().as_default() as frozen, v1.Session(graph=frozen) as other:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes()), name="")
         assert not [node for node in frozen.as_graph_def().node if "Var" in node.op]
@@ -108,11 +108,11 @@ def test_export_freezes_with_the_values_of_a_checkpoint(tmp_path: Path) -> None:
     assert np.allclose(found, session.run("net/logits:0", {"x:0": BATCH}))
 
 
-def test_export_names_the_ends_of_a_saved_model(tmp_path: Path) -> None:
+def test_export_names_the_inputs_and_outputs_of_a_saved_model(tmp_path: Path) -> None:
     graph = build_mlp(resource=True)
     with graph.as_default():
         v1.train.Saver().save(initialised(graph), str(tmp_path / "m"))
-    told = [
+    report = [
         "export",
         str(tmp_path / "m.meta"),
         f"{tmp_path}/out/",
@@ -120,7 +120,7 @@ def test_export_names_the_ends_of_a_saved_model(tmp_path: Path) -> None:
         str(tmp_path / "m"),
     ]
     assert (
-        main([*told, "--inputs", "rows=x:0", "--outputs", "one=net/one/out:0,logits=net/logits"])
+        main([*report, "--inputs", "rows=x:0", "--outputs", "one=net/one/out:0,logits=net/logits"])
         == 0
     )
     signature = tf.saved_model.load(str(tmp_path / "out")).signatures["serving_default"]
@@ -167,9 +167,9 @@ def test_diff_says_what_differs_by_its_exit_code(
     assert main(["diff", str(model), str(model)]) == 0
     assert "No difference" in capsys.readouterr().out
     assert main(["diff", str(model), str(out)]) == 1
-    told = capsys.readouterr().out
-    assert "scores" in told
-    assert "net/logits" in told
+    report = capsys.readouterr().out
+    assert "scores" in report
+    assert "net/logits" in report
     assert main(["diff", str(model), str(out), "--json"]) == 1
     rows = json.loads(capsys.readouterr().out)
     assert any(row["change"] == "added" and row["op"] == "scores" for row in rows)
@@ -194,10 +194,10 @@ def test_a_script_runs_as_it_is_and_on_other_files(
         other.write_bytes(model.read_bytes())
     model.unlink()
     assert main(["run-script", str(script)]) == 1
-    told = capsys.readouterr().err
+    report = capsys.readouterr().err
     assert (
         f"line {script.read_text()[: script.read_text().index('tgw.edit')].count(chr(10)) + 1}"
-        in told
+        in report
     )
     assert (
         main(["run-script", str(script), *map(str, others), "--out", str(model.parent / "none")])
@@ -223,11 +223,11 @@ def test_files_of_one_name_are_refused_before_one_is_written_over_another(
         file.parent.mkdir()
         file.write_bytes(model.read_bytes())
     assert main(["run-script", str(script), *map(str, files), "--out", str(out)]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
-    assert "would both be written as 'm.pb'" in told[0]
-    assert "/a/m.pb" in told[0]
-    assert "/b/m.pb" in told[0]
+    report = capsys.readouterr().err.splitlines()
+    assert len(report) == 1
+    assert "would both be written as 'm.pb'" in report[0]
+    assert "/a/m.pb" in report[0]
+    assert "/b/m.pb" in report[0]
     assert list(out.iterdir()) == []
     assert main(["run-script", str(script), *map(str, files)]) == 0
 
@@ -243,13 +243,13 @@ def test_files_of_one_name_are_refused_before_one_is_written_over_another(
     ],
     ids=["no editor", "raises", "no Python", "ends", "ends with words"],
 )
-def test_a_script_that_fails_is_told_in_a_sentence(
+def test_a_script_that_fails_is_reported_in_a_sentence(
     script: str, why: str, tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "s.py").write_text(script)
     assert main(["run-script", str(tmp_path / "s.py")]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert why in told[-1]
+    report = capsys.readouterr().err.splitlines()
+    assert why in report[-1]
     assert main(["run-script", str(tmp_path / "none.py")]) == 1
 
 
@@ -403,8 +403,8 @@ def test_outputs_are_asked_for_in_words_of_the_command_line(
 ) -> None:
     for arguments in ([str(model.parent / "o.pb"), "--frozen"], [str(model.parent / "o") + "/"]):
         assert main(["export", str(model), *arguments]) == 1
-        assert "give --" in (told := capsys.readouterr().err)
-        assert "--outputs NAMES" in told
+        assert "give --" in (report := capsys.readouterr().err)
+        assert "--outputs NAMES" in report
     assert not (model.parent / "o.pb").exists()
 
 
@@ -485,8 +485,8 @@ def test_the_token_of_the_server_is_not_in_the_list_of_processes(
 
     def instead(command: list[str], **options: Any) -> subprocess.Popen[str]:
         started.append(command)
-        told = "import os, pathlib; pathlib.Path('told').write_text(os.environ['JUPYTER_TOKEN'])"
-        return start([sys.executable, "-c", told], text=True, **options | {"cwd": model.parent})
+        report = "import os, pathlib; pathlib.Path('told').write_text(os.environ['JUPYTER_TOKEN'])"
+        return start([sys.executable, "-c", report], text=True, **options | {"cwd": model.parent})
 
     monkeypatch.setattr(subprocess, "Popen", instead)
     assert main(["show", str(model), "--no-browser"]) == 0
@@ -508,7 +508,7 @@ def nobody() -> Iterator[TextIO]:
         yield pipe
 
 
-def test_the_work_is_done_though_nobody_hears_of_it(
+def test_the_work_is_done_though_nothing_listens(
     model: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
 ) -> None:
     out = model.parent / "out.pb"
@@ -519,7 +519,7 @@ def test_the_work_is_done_though_nobody_hears_of_it(
     assert main(["export", str(model) + "x", str(out)]) == 1
 
 
-def test_diff_ends_with_what_it_has_found_though_nobody_hears_of_it(
+def test_diff_ends_with_what_it_has_found_though_nothing_listens(
     model: Path, edits: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
 ) -> None:
     out = model.parent / "out.pb"
@@ -630,7 +630,7 @@ def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes
 
 
 @pytest.mark.parametrize("name", ["saved", "graph.meta"])
-def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
+def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
@@ -690,7 +690,7 @@ def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_nam
     assert "signature 'noisy' was left as it is; give --signature" in capsys.readouterr().err
 
 
-def test_a_refusal_names_the_options_and_lint_finds_missing_ends_of_any_signature(
+def test_a_refusal_names_the_options_and_lint_finds_missing_inputs_and_outputs_of_any_signature(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(tmp_path / "m.meta")

@@ -65,15 +65,15 @@ def test_dtypes_are_those_that_tensorflow_has() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_ops_are_counted_as_tensorflow_counts_them(path: Path) -> None:
-    told = info(str(path))
-    proto = v1.MetaGraphDef() if told["kind"] == "MetaGraphDef" else v1.GraphDef()
+    report = info(str(path))
+    proto = v1.MetaGraphDef() if report["kind"] == "MetaGraphDef" else v1.GraphDef()
     data = path.read_bytes()
     if path.suffix == ".pbtxt":
         text_format.Parse(data, proto)
     else:
         proto.ParseFromString(data)
-    graph = proto.graph_def if told["kind"] == "MetaGraphDef" else proto
-    (found,) = told["graphs"]
+    graph = proto.graph_def if report["kind"] == "MetaGraphDef" else proto
+    (found,) = report["graphs"]
     assert found["ops"] == len(graph.node) == sum(found["types"].values())
     assert found["functions"]["count"] == len(graph.library.function)
     variables = [
@@ -84,7 +84,7 @@ def test_ops_are_counted_as_tensorflow_counts_them(path: Path) -> None:
     assert [held["shape"] for held in found["variables"]] == [
         s.as_list() if s.rank is not None else None for s in shapes
     ]
-    assert format_info(told)
+    assert format_info(report)
 
 
 def test_text_protos_are_read_too(tmp_path: Path) -> None:
@@ -98,20 +98,22 @@ def test_text_protos_are_read_too(tmp_path: Path) -> None:
     assert {held["dtype"] for held in first[0]["variables"]} == {"float32"}
 
 
-def test_a_saved_model_tells_its_signatures_and_loops(saved: Path) -> None:
-    told = info(str(saved))
-    assert told["kind"] == "SavedModel"
-    assert told["bytes"] == sum(file.stat().st_size for file in saved.rglob("*") if file.is_file())
-    (graph,) = told["graphs"]
+def test_a_saved_model_shows_its_signatures_and_loops(saved: Path) -> None:
+    report = info(str(saved))
+    assert report["kind"] == "SavedModel"
+    assert report["bytes"] == sum(
+        file.stat().st_size for file in saved.rglob("*") if file.is_file()
+    )
+    (graph,) = report["graphs"]
     assert graph["tags"] == ["serve"]
     assert graph["tensorflow"] == tf.__version__
     assert graph["control_flow"]["while loops"] >= 1
     signature = next(s for s in graph["signatures"] if s["name"] == "serving_default")
     assert signature["inputs"]["rows"]["shape"] == [None, 2]
     assert list(signature["outputs"]) == ["large"]
-    lines = format_info(told)
+    lines = format_info(report)
     assert "→ rows: float32 (?, 2) (serving_default_rows:0)" in lines
-    assert info(str(saved / "saved_model.pb"))["graphs"] == told["graphs"]
+    assert info(str(saved / "saved_model.pb"))["graphs"] == report["graphs"]
 
 
 def test_variables_are_weighed() -> None:
@@ -122,7 +124,7 @@ def test_variables_are_weighed() -> None:
     )
 
 
-def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_inputs_and_outputs_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
     (graph,) = info(str(INCEPTION))["graphs"]
     assert {"name": "net/predictions", "type": "Softmax"} in graph["ends"]
     assert not any(
@@ -132,7 +134,9 @@ def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) ->
     assert "unused outputs  net/predictions (Softmax)" in capsys.readouterr().out
 
 
-def test_of_many_ends_a_few_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_inputs_and_outputs_a_few_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, [], name="x")
         loss = tf.square(x * tf.compat.v1.get_variable("w", [], use_resource=True), name="loss")
@@ -140,8 +144,8 @@ def test_of_many_ends_a_few_are_told(tmp_path: Path, capsys: pytest.CaptureFixtu
         for k in range(10):
             tf.abs(x, name=f"end{k}")
     (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    (told,) = info(str(tmp_path / "g.pb"))["graphs"]
-    assert [end["name"] for end in told["ends"]] == [
+    (report,) = info(str(tmp_path / "g.pb"))["graphs"]
+    assert [end["name"] for end in report["ends"]] == [
         *(f"end{k}" for k in reversed(range(10))),
         "loss",
     ]
@@ -197,11 +201,11 @@ def test_what_is_no_graph_is_refused_in_a_sentence(
 ) -> None:
     (tmp_path / "odd.pb").write_bytes(content)
     assert main(["info", str(tmp_path / "odd.pb")]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert why in told.err
-    assert told.err.startswith("tfgraphwidget: ")
-    assert told.err.count("\n") == 1
+    report = capsys.readouterr()
+    assert report.out == ""
+    assert why in report.err
+    assert report.err.startswith("tfgraphwidget: ")
+    assert report.err.count("\n") == 1
 
 
 def test_places_that_hold_no_file_are_refused(tmp_path: Path) -> None:
@@ -231,7 +235,7 @@ def test_the_command_is_installed() -> None:
         assert word in done.stdout
 
 
-def told(shell: str, file: Path) -> subprocess.CompletedProcess[str]:
+def report(shell: str, file: Path) -> subprocess.CompletedProcess[str]:
     """What comes of `info` as a shell runs it; $info is the command up to the file's name."""
     info = f"{shlex.quote(sys.executable)} -m tfgraphwidget info {shlex.quote(str(file))}"
     return subprocess.run(
@@ -248,7 +252,7 @@ def named(tmp_path: Path) -> Path:
 
 
 def test_a_terminal_that_lacks_letters_gets_their_numbers(named: Path) -> None:
-    said = told("PYTHONIOENCODING=ascii $info", named)
+    said = report("PYTHONIOENCODING=ascii $info", named)
     assert (said.returncode, said.stderr) == (0, "")
     assert "gr\\xf6\\xdfe.pb" in said.stdout
 
@@ -256,18 +260,18 @@ def test_a_terminal_that_lacks_letters_gets_their_numbers(named: Path) -> None:
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no device that is always full"
 )
-def test_a_disk_that_is_full_is_told_in_one_sentence(named: Path) -> None:
-    said = told("$info > /dev/full", named)
+def test_a_disk_that_is_full_is_reported_in_one_sentence(named: Path) -> None:
+    said = report("$info > /dev/full", named)
     assert (said.returncode, said.stdout) == (1, "")
     assert said.stderr == "tfgraphwidget: The system refuses: No space left on device.\n"
 
 
 def test_a_shell_may_close_what_it_does_not_want_to_hear(named: Path) -> None:
-    assert told("$info >&-", named).returncode == 0
-    said = told("$info 2>&-", named)
+    assert report("$info >&-", named).returncode == 0
+    said = report("$info 2>&-", named)
     assert said.returncode == 0
     assert "GraphDef" in said.stdout
-    assert told("$info/none 2>&-", named).returncode == 1
+    assert report("$info/none 2>&-", named).returncode == 1
 
 
 def test_the_home_directory_can_be_written_as_a_tilde(

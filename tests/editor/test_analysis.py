@@ -105,11 +105,11 @@ def test_a_room_is_compared_with_itself_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_shown_until_it_is_taken_away(editor: tgw.GraphEditor) -> None:
-    told: list[Difference | None] = []
-    editor._core.listeners.append(lambda: told.append(editor.view.difference))
+    report: list[Difference | None] = []
+    editor._core.listeners.append(lambda: report.append(editor.view.difference))
     editor.view.difference = editor.diff()
     editor.view.difference = None
-    assert told == [Difference(), None]
+    assert report == [Difference(), None]
     with pytest.raises(GraphEditError, match="not a Difference"):
         editor.view.difference = "added"  # type: ignore[assignment]
 
@@ -163,7 +163,7 @@ def test_outputs_are_those_chosen(editor: tgw.GraphEditor) -> None:
     ]
 
 
-def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) -> None:
+def test_an_output_that_is_new_is_reported_or_refused(editor: tgw.GraphEditor) -> None:
     before = editor._core.index
     editor.clone("x:0", "net/logits:0", "copy")
     editor.mark()
@@ -214,7 +214,7 @@ def test_another_has_its_own_values_if_it_has_any(editor: tgw.GraphEditor, saved
     assert not mine.compare({"x": ROWS}, other=editor).same
 
 
-def test_random_ops_are_told_as_such() -> None:
+def test_random_ops_are_reported_as_such() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [3], name="x")
         tf.add(x, tf.random.uniform([3]), name="noisy")

@@ -45,7 +45,7 @@ def test_a_clone_says_in_its_line_that_it_has_no_inputs(editor: tgw.GraphEditor)
     assert editor.history.lines[-1] == "c = editor.clone(editor.ops(scope='net'), into=\"c\")"
 
 
-def test_a_call_without_any_ends_takes_the_chosen_ones_and_prints_them(
+def test_a_call_without_any_inputs_and_outputs_takes_the_chosen_ones_and_prints_them(
     editor: tgw.GraphEditor,
 ) -> None:
     editor.clone(into="b")
@@ -62,7 +62,7 @@ def test_inputs_alone_are_no_part(editor: tgw.GraphEditor) -> None:
     assert clone_command(editor, "x:0").outputs == ()
 
 
-def test_extract_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor) -> None:
+def test_extract_takes_both_chosen_inputs_and_outputs_or_none(editor: tgw.GraphEditor) -> None:
     chosen = editor.extract()
     assert (chosen.inputs, chosen.outputs) == (("net/one/out:0",), ("net/two/out:0",))
     assert "x" in editor.extract(outputs="net/two/out:0")._core.index.ids
@@ -83,7 +83,9 @@ def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphE
     assert editor.history.lines[-1] == 'editor.freeze(outputs=["net/two/out:0"])'
 
 
-def test_save_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+def test_save_takes_both_chosen_inputs_and_outputs_or_none(
+    editor: tgw.GraphEditor, tmp_path: Path
+) -> None:
     chosen, given = tmp_path / "chosen", tmp_path / "given"
     for path, ends in (
         (f"{chosen}/", {}),

@@ -265,10 +265,14 @@ def test_a_preview_of_a_call_changes_nothing_and_says_what_the_call_then_does(
         (editor.passes.rename_type, ("Relu", "Elu")),
     ]
     for method, arguments in calls:
-        told = editor.preview(method, *arguments)
+        reported = editor.preview(method, *arguments)
         assert ([*editor], editor.history) == (before, history)
         done = method(*arguments)
-        assert (told.added, told.removed, told.changed) == (done.added, done.removed, done.changed)
+        assert (reported.added, reported.removed, reported.changed) == (
+            done.added,
+            done.removed,
+            done.changed,
+        )
         editor.undo()
         history = editor.history
     assert editor.preview(lambda other: other.bypass(relu)) == editor.preview(editor.bypass, relu)
@@ -323,14 +327,14 @@ def test_the_boundary_of_a_graph_can_be_asked_for_before_anything_is_marked(
     assert (editor.inputs, editor.outputs) == (inputs, outputs)
 
 
-def test_on_change_ends_when_it_is_told_so(editor: tgw.GraphEditor) -> None:
-    heard: list[int] = []
-    end = editor.view.on_change(lambda: heard.append(len(editor.history)))
+def test_on_change_ends_when_it_is_asked_to(editor: tgw.GraphEditor) -> None:
+    events: list[int] = []
+    end = editor.view.on_change(lambda: events.append(len(editor.history)))
     editor.rename("loss", "mean_loss")
     end()
     end()
     editor.undo()
-    assert heard == [1]
+    assert events == [1]
 
 
 def test_the_drawing_marks_what_all_edits_of_a_batch_have_changed(editor: tgw.GraphEditor) -> None:

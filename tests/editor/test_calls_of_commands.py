@@ -134,7 +134,7 @@ def test_lint_and_the_command_line_take_no_fix_that_does_nothing(
     assert not editor.history
 
 
-def test_the_page_hears_of_no_rename_after_an_edit_that_found_nothing() -> None:
+def test_the_page_gets_no_rename_after_an_edit_that_found_nothing() -> None:
     editor = tgw.example()
     editor.rename("net", "net/core")
     reply: Any = RequestHandler(editor).handle(

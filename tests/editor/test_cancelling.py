@@ -249,7 +249,7 @@ def interrupted(work: Callable[[], Any]) -> bool:
     return False
 
 
-def test_what_is_held_back_comes_behind_or_where_it_is_let_in() -> None:
+def test_what_is_held_back_comes_after_or_where_it_is_let_in() -> None:
     done: list[int] = []
 
     def work(let: Callable[[], None]) -> None:
@@ -286,14 +286,14 @@ def test_an_interrupt_of_the_main_thread_is_let_into_no_other() -> None:
     assert not raised
 
 
-def test_progress_is_told_to_whoever_listens_and_to_nobody_else() -> None:
-    heard: list[tuple[str, int, int]] = []
+def test_progress_is_reported_to_its_listener_only() -> None:
+    calls: list[tuple[str, int, int]] = []
     assert report_each([1, 2], "Counting") == [1, 2]
-    with listen(lambda *told: heard.append(told)):
+    with listen(lambda *report: calls.append(report)):
         assert list(report_each(range(5), "Counting", every=2)) == [0, 1, 2, 3, 4]
         tell("Ending")
     tell("nobody")
-    assert heard == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]
+    assert calls == [("Counting", 0, 5), ("Counting", 2, 5), ("Counting", 4, 5), ("Ending", 0, 0)]
 
 
 def test_a_long_request_says_how_far_it_is_before_its_one_reply(

@@ -44,7 +44,7 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
     assert editor.view.legend is None
 
 
-def test_all_ways_are_told_and_another_one_is_refused(editor):
+def test_all_ways_are_reported_and_another_one_is_refused(editor):
     assert set(editor._core.coloring.names) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.view.color_by("dtype")
     with pytest.raises(
@@ -69,7 +69,7 @@ def test_a_layer_has_the_parameters_that_it_reads(editor):
     assert shown(editor)["net"][1] == str(3 * 4 + 4 + 4 * 4 + 4)
 
 
-def test_an_assumed_batch_is_told_and_so_is_what_is_unknown(editor):
+def test_an_assumed_batch_is_reported_and_so_is_what_is_unknown(editor):
     editor.view.color_by("FLOPs", batch=8)
     assert "batch = 8" in editor.view.legend.notice
     assert "unknown" in editor.view.legend.notice
@@ -106,7 +106,7 @@ def test_edits_are_coloured(editor):
     assert shown(editor)["net/two/MatMul"] == (0, "")
     copy = editor.clone("net/one/out", "net/logits", into="copy")
     editor.view.expand()
-    added = {name for name, told in shown(editor).items() if told == (1, "added")}
+    added = {name for name, report in shown(editor).items() if report == (1, "added")}
     assert {name for name in added if name.endswith("two/MatMul")} == {"copy/net/two/MatMul"}
     assert len(added) <= len(copy.ops)
 
@@ -191,13 +191,13 @@ def test_an_op_that_is_gone_has_no_colour_and_no_error(editor):
 def test_the_browser_gets_tints_notes_and_a_legend():
     answers = RequestHandler(editor := tgw.edit(build_mlp(resource=True)))
     answers.handle(p.Open())
-    told, _ = answers.handle(p.Color("dtype"))
-    assert isinstance(told, p.SelectionReply)
-    assert told.state.legend is not None
-    assert told.state.legend.by == "dtype"
-    assert isinstance(told.state.legend.entries[0], p.Entry)
-    assert {field.name for field in told.fields} >= {"tint", "note_start", "note_bytes"}
-    assert told.state.colors == editor._core.coloring.names
+    report, _ = answers.handle(p.Color("dtype"))
+    assert isinstance(report, p.SelectionReply)
+    assert report.state.legend is not None
+    assert report.state.legend.by == "dtype"
+    assert isinstance(report.state.legend.entries[0], p.Entry)
+    assert {field.name for field in report.fields} >= {"tint", "note_start", "note_bytes"}
+    assert report.state.colors == editor._core.coloring.names
     assert answers.handle(p.Color(""))[0].state.legend is None
 
 

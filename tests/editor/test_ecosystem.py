@@ -16,10 +16,10 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph.table import COLUMNS
 
 
-def test_the_widget_stands_beside_others_in_a_box(editor: GraphEditor) -> None:
-    told = ipywidgets.Output()
+def test_the_widget_stands_next_to_others_in_a_box(editor: GraphEditor) -> None:
+    report = ipywidgets.Output()
     box = ipywidgets.HBox(
-        [editor.view.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])]
+        [editor.view.widget, ipywidgets.VBox([report, ipywidgets.Button(description="Clone")])]
     )
     assert box.children[0] is editor.view.widget
     assert isinstance(editor.view.widget, ipywidgets.DOMWidget)
@@ -39,10 +39,10 @@ def test_selection_inputs_and_outputs_can_be_observed(editor: GraphEditor) -> No
     names = ["selection", "inputs", "outputs"]
     editor.view.widget.observe(lambda change: seen.append((change["name"], change["new"])), names)
     editor.mark("x:0", "net/one/out:0")
-    told = dict(seen)
-    assert told["inputs"] == ("x:0",)
-    assert told["outputs"] == ("net/one/out:0",)
-    assert set(told["selection"]) == set(editor.selection or ())
+    report = dict(seen)
+    assert report["inputs"] == ("x:0",)
+    assert report["outputs"] == ("net/one/out:0",)
+    assert set(report["selection"]) == set(editor.selection or ())
     seen.clear()
     editor.selection = editor.ops(scope="net/two")
     assert [name for name, _ in seen].count("selection") == 1

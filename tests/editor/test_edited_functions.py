@@ -152,7 +152,7 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(
     assert served(x=X, unused=tf.constant(0.0))["scores"].numpy().tolist() == [-6, 9]
 
 
-def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(
+def test_a_part_of_a_body_is_saved_by_its_inputs_and_outputs_with_the_edits(
     scaled: tf.Module, tmp_path: Path
 ) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
@@ -327,7 +327,7 @@ def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path
     assert editor.to_module().signature(**given)["called"].numpy().tolist() == [[7], [7]]
 
 
-def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:
+def test_edits_after_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:
     tf.saved_model.save(deep, str(tmp_path / "left"), signatures=deep.call)
     editor = tgw.edit(tmp_path / "left")
     here = editor.view.breadcrumb

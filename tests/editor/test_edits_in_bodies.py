@@ -1100,7 +1100,7 @@ def test_an_edit_without_a_renewal_says_that_the_session_goes_on_as_it_was() -> 
     assert built.y() == [-2, 7]
 
 
-def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
+def test_an_edit_of_a_function_that_nothing_calls_says_so() -> None:
     built = live(called)
     editor = built.editor
     op = found(editor, "PartitionedCall")

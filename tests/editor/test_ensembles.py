@@ -134,7 +134,7 @@ def test_a_subclassed_model_with_a_configuration_has_initial_values() -> None:
     assert not np.array_equal(members[0].own[0], members[1].own[0])
 
 
-def test_a_model_that_keras_cannot_make_anew_is_refused(model: keras.Model) -> None:
+def test_a_model_that_keras_cannot_make_again_is_refused(model: keras.Model) -> None:
     class Odd(keras.Model):
         def __init__(self, dense: Any) -> None:
             super().__init__()

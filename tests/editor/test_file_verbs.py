@@ -242,10 +242,10 @@ def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_pa
         for step in earlier:
             editor.apply(step.command)
         index = editor._core.index
-        told = editor.preview(last.command)
+        report = editor.preview(last.command)
         assert editor._core.index is index
         assert len(editor.history.done) == len(earlier)
-        check_impact(told, editor.apply(last.command), index, editor._core.index)
+        check_impact(report, editor.apply(last.command), index, editor._core.index)
         tried.add(last.command.command_name())
     assert tried == commands().keys() - WITHOUT_IMPACT, (
         "a method of tests/editor/file_verbs.py makes each"
@@ -257,26 +257,26 @@ WITHOUT_IMPACT = {"call"}
 
 
 def check_impact(
-    told: edits.Edits | edits.Preview, done: edits.Edits, old: GraphIndex, new: GraphIndex
+    report: edits.Edits | edits.Preview, done: edits.Edits, old: GraphIndex, new: GraphIndex
 ) -> None:
     """Compare what an edit was to do with what it says that it has done, and with the graphs."""
     before, after = (
         {node.name: (node.op, *node.input, node.device) for node in index.nodes if node is not None}
         for index in (old, new)
     )
-    if isinstance(told, edits.Preview):
-        assert len(told.ops) * len(told.scopes) <= len(done.added)
-        told = done
-    assert replace(told, lost=(), notes=()) == replace(done, lost=(), notes=())
+    if isinstance(report, edits.Preview):
+        assert len(report.ops) * len(report.scopes) <= len(done.added)
+        report = done
+    assert replace(report, lost=(), notes=()) == replace(done, lost=(), notes=())
     assert (
         after.keys() - before.keys()
-        == {*told.added, *(new for _, new in told.renamed)} - before.keys()
+        == {*report.added, *(new for _, new in report.renamed)} - before.keys()
     )
     assert (
         before.keys() - after.keys()
-        == {*told.removed, *(old for old, _ in told.renamed)} - after.keys()
+        == {*report.removed, *(old for old, _ in report.renamed)} - after.keys()
     )
     assert {name for name in before.keys() & after.keys() if before[name] != after[name]} <= {
-        *told.changed,
-        *told.added,
+        *report.changed,
+        *report.added,
     }

@@ -65,8 +65,8 @@ def test_a_file_that_is_touched_or_written_as_it_was_is_not_opened_again(
 def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(
     editor: GraphEditor, path: Path
 ) -> None:
-    told: list[int] = []
-    editor._core.listeners.append(lambda: told.append(len(editor._core.index)))
+    report: list[int] = []
+    editor._core.listeners.append(lambda: report.append(len(editor._core.index)))
     editor.rename("net/c", "net/last")
     editor.view.expand("net")
     editor.mark("x:0", "net/b:0")
@@ -77,7 +77,7 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(
         == "m.pb has changed; it was opened again, and 1 edit was made again."
     )
     assert list(editor._core.index.names) == ["x", "net/new", "net/a", "net/b", "net/last"]
-    assert told[-1] == 5
+    assert report[-1] == 5
     assert (editor.inputs, editor.outputs) == (("x:0",), ("net/b:0",))
     assert "net" in editor.view.expanded
     assert editor.undo()

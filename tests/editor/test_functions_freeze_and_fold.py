@@ -253,7 +253,7 @@ def test_all_normalizations_of_a_keras_model_are_folded(is_frozen: bool) -> None
     assert largest(editor.to_module()(IMAGES), expected) == 0
 
 
-def test_a_normalization_behind_an_activation_goes_into_the_next_layer() -> None:
+def test_a_normalization_after_an_activation_goes_into_the_next_layer() -> None:
     model = shaken(sequential())
     editor = tgw.edit(model)
     editor.passes.fold_batch_norm()
@@ -407,7 +407,7 @@ def test_an_export_is_folded_at_the_root_for_all_its_signatures(
         assert largest(next(iter(signature(tf.constant(IMAGES)).values())), model(IMAGES)) < 1e-5
 
 
-def test_the_custom_gradient_behind_a_folded_normalization_is_that_of_what_it_reads_now() -> None:
+def test_the_custom_gradient_after_a_folded_normalization_is_that_of_what_it_reads_now() -> None:
     layers = keras.layers
     model = shaken(
         keras.Sequential(

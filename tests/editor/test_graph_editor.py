@@ -91,40 +91,40 @@ def test_one_side_alone_is_a_boundary_without_a_selection(editor: GraphEditor) -
 
 
 def test_listeners_hear_of_every_change(editor: GraphEditor) -> None:
-    heard = []
+    calls = []
     editor._core.listeners.append(
-        lambda: heard.append((len(editor._core.index), editor.selection is not None))
+        lambda: calls.append((len(editor._core.index), editor.selection is not None))
     )
     editor.mark("x:0", "net/logits:0")
     editor.clone()
     editor.undo()
-    assert heard[0] == (heard[2][0], True)
-    assert heard[1][0] > heard[0][0]
+    assert calls[0] == (calls[2][0], True)
+    assert calls[1][0] > calls[0][0]
 
 
 def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
     editor: GraphEditor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard = []
+    calls = []
     editor._core.listeners += [
         lambda: {}["nothing"],
-        lambda: heard.append(len(editor.history.done)),
+        lambda: calls.append(len(editor.history.done)),
     ]
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor["copy"] is copy
-    assert heard == [1]
+    assert calls == [1]
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError]
     editor.undo()
-    assert heard == [1, 0]
+    assert calls == [1, 0]
 
 
 def test_a_widget_that_was_closed_is_replaced_by_a_new_one(editor: GraphEditor) -> None:
-    heard = len(editor._core.listeners)
+    calls = len(editor._core.listeners)
     first = editor.view.widget
     assert editor.view.widget is first
     first.close()
     first.close()
-    assert len(editor._core.listeners) == heard
+    assert len(editor._core.listeners) == calls
     editor.mark("x:0", "net/logits:0")
     second = editor.view.widget
     assert second is not first

@@ -61,7 +61,7 @@ def test_revealing_a_member_opens_its_group(editor):
     assert editor.view.expanded == {"net"}
 
 
-def test_a_group_stands_for_its_members(editor):
+def test_a_group_represents_its_members(editor):
     assert editor._core.view.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
     assert editor._core.view.members_of("net/") == ((), ("net",))
     assert len(editor._core.view.holding(FOLD)) == 8

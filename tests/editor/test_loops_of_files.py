@@ -119,7 +119,7 @@ EDITS: dict[str, Callable[[GraphEditor], object]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_loop_is_differentiated_behind_an_edit_of_its_file(edit: str, path: Path) -> None:
+def test_a_loop_is_differentiated_after_an_edit_of_its_file(edit: str, path: Path) -> None:
     editor = tgw.edit(path, checkpoint=path.with_suffix(""))
     EDITS[edit](editor)
     names = editor._core.executor.new_names()  # TensorFlow imports the graph as it is now
@@ -153,7 +153,7 @@ def test_a_loop_of_a_live_graph_keeps_its_gradient_without_identities() -> None:
         lambda editor: editor.connect("loop/Switch_1:1", "loop/in/mul", 0),
     ],
 )
-def test_a_second_reader_of_a_loops_switch_is_refused(
+def test_a_second_consumer_of_a_loops_switch_is_refused(
     edit: Callable[[GraphEditor], object],
 ) -> None:
     with pytest.raises(
@@ -209,7 +209,7 @@ def test_nothing_goes_between_the_ops_that_hold_a_loop_together(tensor: str) -> 
 
 
 @pytest.mark.parametrize(("op", "way"), [("loop/Enter_1", "into"), ("loop/Exit_1", "out of")])
-def test_no_other_op_stands_for_the_way_into_a_loop_or_out_of_it(op: str, way: str) -> None:
+def test_no_other_op_represents_the_way_into_a_loop_or_out_of_it(op: str, way: str) -> None:
     editor = tgw.edit(loop_graph())
     with pytest.raises(
         GraphEditError,
@@ -254,7 +254,7 @@ def test_a_gradient_through_loops_of_a_graph_def_is_refused_in_a_sentence(tmp_pa
     assert value == 16 * 2.0**15  # of x ** 16
 
 
-def test_a_functions_own_attribute_error_is_told_as_it_is() -> None:
+def test_a_functions_own_attribute_error_is_reported_as_it_is() -> None:
     editor = tgw.edit(powers().as_graph_def())
     with pytest.raises(GraphEditError, match=r"raised AttributeError: .*'outer_contxt'"):
         editor.call(["y:0"], lambda y: y.outer_contxt, into="slope")

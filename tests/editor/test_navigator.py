@@ -139,8 +139,8 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     assert all(np.array_equal(a, b.numpy()) for a, b in zip(before, doubler.variables, strict=True))
     assert max(copy.drift().values()) > 0
     copy.sync()
-    told = doubler(rows)
-    assert np.allclose(copy.signature(rows)["large"], told["large"])
+    reported = doubler(rows)
+    assert np.allclose(copy.signature(rows)["large"], reported["large"])
     assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
     assert editor._core.executor.copies == {}
 
@@ -342,7 +342,7 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(cut: 
         assert editor.source.notices == (why,)
 
 
-def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
+def test_the_page_gets_a_report_that_an_edit_which_cuts_the_boundary_was_done() -> None:
     editor = tgw.example()
     answers = RequestHandler(editor)
     answers.handle(p.Open())

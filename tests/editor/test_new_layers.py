@@ -109,7 +109,7 @@ def test_undo_takes_a_layer_away_and_redo_brings_it_back_with_its_variables() ->
 
 
 @MODELS
-def test_a_head_is_a_further_result_and_learns_beside_the_old_one(
+def test_a_head_is_a_further_result_and_learns_next_to_the_old_one(
     model: Any, tmp_path: Path
 ) -> None:
     keras_model = model()

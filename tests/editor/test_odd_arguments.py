@@ -991,7 +991,7 @@ def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
     ] * 6
 
 
-def test_an_extract_without_the_initial_value_has_a_variable_that_tells_what_it_reads() -> None:
+def test_an_extract_without_the_initial_value_has_a_variable_that_shows_what_it_reads() -> None:
     editor = tgw.example()
     editor.detach("net/hidden/w/Initializer/Const")
     taken = editor.extract("x:0", "net/logits:0")

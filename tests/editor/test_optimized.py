@@ -9,7 +9,7 @@ import tfgraphwidget as tgw
 v1 = tf.compat.v1
 
 
-def test_the_optimized_graph_is_beside_the_first_with_what_was_folded_fused_and_removed() -> None:
+def test_the_optimized_graph_is_next_to_the_first_with_what_was_folded_fused_and_removed() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], "x")
         kernel = tf.reshape(tf.range(27.0) * 0.01, [3, 3, 3, 1], "kernel")

@@ -257,8 +257,8 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     editor.rename("dead", "alive")
     editor.undo()
     editor.mark("x:0", "net/one/out:0")
-    told: list[int] = []
-    editor._core.listeners.append(lambda: told.append(len(editor.history.done)))
+    report: list[int] = []
+    editor._core.listeners.append(lambda: report.append(len(editor.history.done)))
     before, history, boundary = graph_def(editor), editor.history, (editor.inputs, editor.outputs)
     values = read(editor.graph.get_collection("variables"), editor.session)
     with pytest.raises(
@@ -270,7 +270,7 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     assert editor.history == history
     assert (editor.inputs, editor.outputs) == boundary
     assert not editor._core.executor.copies
-    assert told == [1], "who listens is told once, and of nothing that is half done"
+    assert report == [1], "who listens is told once, and of nothing that is half done"
     assert len(editor.graph.get_collection("variables")) == len(values)
     assert all(
         map(np.array_equal, read(editor.graph.get_collection("variables"), editor.session), values)

@@ -108,12 +108,12 @@ class Random:
     def tensor(self, dtype: str = "") -> str:
         """A tensor, of the dtype where there is one."""
         index = self.editor._core.index
-        told = [
+        report = [
             (f"{name}:{k}", d)
             for i, name in enumerate(index.names)
             for k, d in enumerate(index.dtypes(i))
         ]
-        alike = [name for name, d in told if not dtype or d == dtype]
+        alike = [name for name, d in report if not dtype or d == dtype]
         return self.random.choice(alike or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
@@ -342,9 +342,11 @@ def replayed(
     Beside each script stands the live graph that it is for, or "".
     """
     outs = [str(folder / f"{k}.json") for k in range(len(scripts))]
-    told = folder / "scripts.json"
-    told.write_text(json.dumps([[*script, out] for script, out in zip(scripts, outs, strict=True)]))
-    command = [*python, "-c", REPLAY, str(told)]
+    report = folder / "scripts.json"
+    report.write_text(
+        json.dumps([[*script, out] for script, out in zip(scripts, outs, strict=True)])
+    )
+    command = [*python, "-c", REPLAY, str(report)]
     done = subprocess.run(
         command, capture_output=True, check=False, cwd=Path(__file__).parents[2], text=True
     )

@@ -176,7 +176,7 @@ def test_an_input_that_is_an_output_too_is_given_as_it_was_fed(editor: GraphEdit
         (3, r"\(feeds=3\): feeds are {input: value}, a dict."),
     ],
 )
-def test_what_the_parts_are_not_fed_is_told_by_name(
+def test_what_the_parts_are_not_fed_is_reported_by_name(
     editor: GraphEditor, feeds: Any, why: str
 ) -> None:
     halves = editor.split("a:0", ["x:0"], ["skip:0"])

@@ -113,7 +113,7 @@ def test_an_editor_has_at_most_sixty_names() -> None:
 def test_help_shows_what_a_user_calls() -> None:
     text = pydoc.render_doc(GraphEditor, renderer=pydoc.plaintext)
     assert "variables: 'object' = 'own'" in text
-    for name in ("paint(", "tints(", "foresee(", "likely(", "is_behind(", "default_init("):
+    for name in ("paint(", "tints(", "foresee(", "likely(", "is_outdated(", "default_init("):
         assert f" {name}" not in text
 
 

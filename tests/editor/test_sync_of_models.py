@@ -436,7 +436,7 @@ class Layers(tf.Module):
         self.w = tf.Variable(3.0, name="w")
 
 
-def test_variables_of_one_name_are_told_apart_by_their_paths() -> None:
+def test_variables_of_one_name_are_distinguished_by_their_paths() -> None:
     source, target = Layers(), Layers()
     source.layers[1].assign(7.0)
     assert ("layers/1", "layers/1") in tgw.sync(source, target)

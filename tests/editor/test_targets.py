@@ -122,7 +122,7 @@ def test_a_collection_that_grows_in_the_middle_of_an_edit_is_read_again(
 
 
 @pytest.mark.parametrize("method", ["clone", "insert"])
-def test_an_edit_with_nobody_else_about_reads_nothing_again(
+def test_an_edit_without_other_editors_reads_nothing_again(
     method: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -602,7 +602,7 @@ def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(
         ("TF_GraphToGraphDef", lambda editor: editor._core.target.reread()),
     ],
 )
-def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes_nothing(
+def test_an_error_of_tensorflow_that_is_not_foreseen_is_one_sentence_and_changes_nothing(
     function: str,
     call: Callable[[GraphEditor], Any],
     mlp: tf.Graph,

@@ -115,10 +115,10 @@ def editor() -> Iterator[GraphEditor]:
 def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: GraphEditor) -> None:
     case = CASES[name]
     case.before(editor)
-    heard: list[int] = []
-    editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
+    calls: list[int] = []
+    editor._core.listeners.append(lambda: calls.append(len(editor.history.done)))
     case.call(editor)
-    assert heard == [len(editor.history.done)] * case.notifications
+    assert calls == [len(editor.history.done)] * case.notifications
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(
 ) -> None:
     case = CASES[name]
     case.before(editor)
-    heard: list[int] = []
-    editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
+    calls: list[int] = []
+    editor._core.listeners.append(lambda: calls.append(len(editor.history.done)))
     before, listeners = state_of(editor), list(editor._core.listeners)
     with failing(*case.step, error), pytest.raises((type(error), tgw.GraphEditError)):
         case.call(editor)
@@ -141,10 +141,10 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(
     keys = [key for key in before if key not in ("free scopes", "history")]
     assert differing(before, state_of(editor), keys) == ""
     assert list(editor._core.listeners) == listeners
-    assert heard == [len(editor.history.done)] * case.when_failed
-    heard.clear()
+    assert calls == [len(editor.history.done)] * case.when_failed
+    calls.clear()
     editor.rename("loss", "mean_loss")
-    assert heard == [len(editor.history.done)], "they hear of the next edit, once"
+    assert calls == [len(editor.history.done)], "they hear of the next edit, once"
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -199,7 +199,7 @@ def ctrl_c() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
+def test_an_interrupt_comes_after_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
     undone: list[str] = []
     done: list[str] = []
 
@@ -252,19 +252,19 @@ def test_a_context_manager_sees_the_error_of_a_later_step() -> None:
 
 
 def test_collected_notifications_are_one_at_the_end_of_the_outermost() -> None:
-    heard: list[int] = []
-    listeners = Listeners([lambda: heard.append(1)])
+    calls: list[int] = []
+    listeners = Listeners([lambda: calls.append(1)])
     with listeners.collect():
         with listeners.collect():
             listeners.notify()
             listeners.notify()
-        assert heard == []
-    assert heard == [1]
+        assert calls == []
+    assert calls == [1]
     with listeners.collect():
         pass
-    assert heard == [1]
+    assert calls == [1]
     listeners.notify()
-    assert heard == [1, 1]
+    assert calls == [1, 1]
 
 
 def test_a_snapshot_puts_attributes_back() -> None:
@@ -284,7 +284,7 @@ def test_a_snapshot_puts_attributes_back() -> None:
 )
 @pytest.mark.parametrize("call", ["edit", "undo", "redo"])
 @pytest.mark.sample(3)
-def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(
+def test_a_failure_after_the_renewal_of_a_session_puts_the_session_back_too(
     call: str, error: BaseException
 ) -> None:
     with tf.Graph().as_default() as graph:
@@ -414,14 +414,14 @@ def test_two_clones_at_once_get_names_of_their_own(switching: None) -> None:
 
 
 def test_listeners_are_called_again_when_collections_of_two_threads_overlap() -> None:
-    heard: list[int] = []
-    listeners = Listeners([lambda: heard.append(1)])
+    calls: list[int] = []
+    listeners = Listeners([lambda: calls.append(1)])
     first, second = listeners.collect(), listeners.collect()
     first.__enter__()
     second.__enter__()
     listeners.notify()
     first.__exit__(None, None, None)
     second.__exit__(None, None, None)
-    assert heard == [1]
+    assert calls == [1]
     listeners.notify()
-    assert heard == [1, 1]
+    assert calls == [1, 1]

@@ -244,7 +244,7 @@ def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initiali
     assert other.history.lines == editor.history.lines
 
 
-def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
+def test_tables_and_iterators_go_on_from_where_they_have_not_run() -> None:
     editor = stateful()
     other = tgw.edit(bytes(tgw.edit(bytes(tgw.edit(bytes(editor))))))
     for fetch in FETCHES:
@@ -255,7 +255,7 @@ def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
 
 
 @pytest.mark.slow
-def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_run_them(
+def test_values_of_copies_and_of_renamed_variables_go_on_from_where_they_have_not_run(
     tmp_path: Path,
 ) -> None:
     feeds, fetches = {"x:0": np.ones([1, 4])}, ["net/logits:0", "c/net/logits:0"]

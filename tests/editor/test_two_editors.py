@@ -181,7 +181,7 @@ def test_an_undo_that_would_change_an_op_that_the_other_editor_removed_names_it(
     assert call_of(other) in editor._core.index.ids
 
 
-def test_an_undo_behind_an_edit_in_the_same_body_names_the_call() -> None:
+def test_an_undo_after_an_edit_in_the_same_body_names_the_call() -> None:
     editor, other = editors()
     inside(editor).rename("s/relu", "s/other")
     inside(other).bypass("s/same")

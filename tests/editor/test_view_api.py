@@ -33,7 +33,7 @@ def middle(editor: GraphEditor, name: str) -> tuple[float, float]:
     return left + width / 2, top + height / 2
 
 
-def test_a_drawing_is_laid_out_anew_as_if_it_had_been_so_from_the_start(tmp_path: Path) -> None:
+def test_a_drawing_is_laid_out_again_as_if_it_had_been_so_from_the_start(tmp_path: Path) -> None:
     path = written("dqn", tmp_path)
     editor, other = tgw.edit(path), tgw.edit(path)
     for name in ("online/flatten", "online/dense", "online/q", "online/dense/kernel"):
@@ -171,11 +171,11 @@ def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> N
         lambda e: e.view.color_by("dtype"),
     ],
 )
-def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:
-    told: list[int] = []
-    seen._core.listeners.append(lambda: told.append(1))
+def test_views_follow_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:
+    report: list[int] = []
+    seen._core.listeners.append(lambda: report.append(1))
     change(seen)
-    assert told == [1]
+    assert report == [1]
     state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]
     assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (
         state.legend is not None

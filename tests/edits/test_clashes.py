@@ -65,13 +65,13 @@ def with_a_table_in_a_function() -> tf.Graph:
             return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 
         @tf.function(autograph=False)
-        def told(a: tf.Tensor) -> tf.Tensor:
+        def reported(a: tf.Tensor) -> tf.Tensor:
             with tf.control_dependencies([a]):
                 handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="count")
             return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 
         tf.identity(counted(x), name="y")
-        tf.identity(told(x), name="seen")
+        tf.identity(reported(x), name="seen")
     return graph
 
 
@@ -99,7 +99,7 @@ def test_state_inside_a_function_is_owned_or_shared_as_asked(mode: str, seen: fl
         ({"init": ["current"]}, "give a string, a path or a dict"),
     ],
 )
-def test_options_that_nobody_knows_are_refused(
+def test_unknown_options_are_refused(
     editor: GraphEditor, options: dict[str, object], why: str
 ) -> None:
     before = editor.graph.version

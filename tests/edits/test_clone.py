@@ -406,7 +406,7 @@ def test_what_the_session_cannot_run_is_one_sentence_with_a_way_out(init: str, w
         assert np.isfinite(opened.run("copy/y:0", {"x:0": 1.0}))
 
 
-def test_an_eager_tensor_in_a_collection_disturbs_nobody(mlp: tf.Graph) -> None:
+def test_an_eager_tensor_in_a_collection_does_no_harm(mlp: tf.Graph) -> None:
     mlp.add_to_collection("notes", tf.constant(1.0))
     assert len(tgw.edit(mlp)._core.index) == mlp.version
 
@@ -522,7 +522,7 @@ def test_a_write_of_what_is_fed_that_runs_before_the_part_writes_to_the_copy_s_v
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_a_net_that_waits_for_its_own_input_waits_for_what_stands_for_it(resource: bool) -> None:
+def test_a_net_that_waits_for_its_own_input_waits_for_what_represents_it(resource: bool) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
@@ -594,7 +594,7 @@ def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(
     )
 
 
-def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> None:
+def test_of_chosen_ops_the_variables_after_a_cast_or_of_slices_come_along() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float16, [None, 4], name="x")
@@ -610,7 +610,7 @@ def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> 
     assert [state.name for state in shared.shared] == ["w/part_0", "w/part_1"]
 
 
-def test_a_tensor_from_outside_is_listed_and_not_the_variables_behind_it() -> None:
+def test_a_tensor_from_outside_is_listed_and_not_the_variables_it_reads() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x, mask = (
@@ -729,7 +729,7 @@ def test_a_constraint_holds_for_the_copy_too() -> None:
         assert copy.variables[0].constraint is tf.nn.relu
 
 
-def test_what_lies_behind_a_loop_can_be_cloned(while_loop: tf.Graph) -> None:
+def test_what_lies_after_a_loop_can_be_cloned(while_loop: tf.Graph) -> None:
     with while_loop.as_default():
         tf.square(while_loop.get_tensor_by_name("y:0"), name="z")
     with v1.Session(graph=while_loop) as opened:
@@ -874,7 +874,7 @@ def raw_variable(*, guarded: bool) -> tf.Graph:
     return graph
 
 
-def test_any_plain_read_tells_the_value_of_a_variable() -> None:
+def test_any_plain_read_shows_the_value_of_a_variable() -> None:
     graph = raw_variable(guarded=False)
     with v1.Session(graph=graph) as opened:
         opened.run("w/Assign")
@@ -905,7 +905,7 @@ def test_planning_touches_nothing(mlp: tf.Graph) -> None:
     assert all(node.name.startswith("copy/") for node in patch.add.nodes)
 
 
-def test_chosen_ops_have_variables_of_their_own_though_nobody_chose_the_reads(
+def test_chosen_ops_have_variables_of_their_own_without_choosing_the_reads(
     editor: GraphEditor, session: v1.Session, batch: np.ndarray
 ) -> None:
     before = session.run("net/logits:0", {"x:0": batch})

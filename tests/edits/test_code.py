@@ -111,7 +111,7 @@ def test_functions_come_with_what_they_need(live: tgw.GraphEditor) -> None:
     assert "function=lambda x: x * RATE" in text
 
 
-def test_a_function_whose_source_nobody_has_is_to_be_given(live: tgw.GraphEditor) -> None:
+def test_a_function_without_source_is_to_be_given(live: tgw.GraphEditor) -> None:
     live.call("net/one/out:0", functools.partial(tf.multiply, y=2.0), into="twice")
     assert "function = ...  # give here the functools partial" in live.history.to_script().text
     compile(live.history.to_script().text, "script", "exec")
@@ -121,7 +121,7 @@ def test_a_function_whose_source_nobody_has_is_to_be_given(live: tgw.GraphEditor
     assert "blind = ...  # give here the function 'blind'" in live.history.to_script().text
 
 
-def test_what_a_function_reads_and_nobody_can_write_down_is_to_be_given() -> None:
+def test_what_a_function_reads_and_cannot_be_written_down_is_to_be_given() -> None:
     weights = tf.Variable([1.0])
     said = expression_of(lambda x: x * weights, "function", {}, "values.npz")
     assert said.text == "lambda x: x * weights"
@@ -150,7 +150,7 @@ def test_arrays_are_written_in_the_line_or_above_it(live: tgw.GraphEditor) -> No
     assert np.array_equal(kernel, small.astype(np.float32), equal_nan=True)
 
 
-def test_an_array_over_a_megabyte_is_read_from_a_file_beside(
+def test_an_array_over_a_megabyte_is_read_from_a_file_nearby(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wide() -> tf.Graph:

@@ -136,7 +136,7 @@ def contexts_held(graph: tf.Graph) -> dict[str, list[Any]]:
     return {key: list(graph.get_collection(key)) for key in ("while_context", "cond_context")}
 
 
-def told(graph: tf.Graph) -> list[Any]:
+def reported(graph: tf.Graph) -> list[Any]:
     """All that the contexts of the ops in a graph say."""
     contexts = dict.fromkeys(
         context for op in graph.get_operations() for context in contexts_of(op)
@@ -149,7 +149,7 @@ def told(graph: tf.Graph) -> list[Any]:
 
 @every_model
 @pytest.mark.sample(4)
-def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> None:
+def test_a_copy_runs_next_to_its_original_and_has_its_gradient(model: Model) -> None:
     graph = built(model)
     editor, session = opened(graph)
     editor.clone("x:0", "y", into="copy")
@@ -215,10 +215,10 @@ def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
         tf.identity(gradient(graph, "y:0"), name="dx")
     known = graph.get_operations()
     around = [names_around(op) for op in known]
-    before = told(graph)
+    before = reported(graph)
     editor, _ = opened(graph)
     editor.clone("x:0", ["y", "dx"], into="copy")
-    assert told(graph)[: len(before)] == before
+    assert reported(graph)[: len(before)] == before
     assert [names_around(op) for op in known] == around
 
 
@@ -394,13 +394,13 @@ def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
 def test_half_a_loop_is_refused_and_nothing_changes() -> None:
     graph = built(loop)
     editor, _ = opened(graph)
-    version, before = graph.version, told(graph)
+    version, before = graph.version, reported(graph)
     for part in (["while/Merge", "while/Switch"], ["while/mul", "y"]):
         with pytest.raises(NotClonable, match="while loop 'while/while_context'"):
             editor.clone(editor.ops(*part), into="copy")
     with pytest.raises(NotClonable, match="lies inside while loop 'while/while_context'"):
         editor.clone("while/mul:0", "y", into="copy")
-    assert (graph.version, told(graph)) == (version, before)
+    assert (graph.version, reported(graph)) == (version, before)
     copy = editor.clone(editor.ops("while/Merge", "while/Switch").whole(), into="copy")
     assert "copy/while/Exit_1" in copy.ops
 
@@ -466,7 +466,7 @@ def carried_along(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
     return v1.cond(p, lambda: (a + 1.0, tf.exp(square) + 1.0), lambda: (a, square * x))[0]
 
 
-def test_what_loops_carry_beside_what_is_needed_comes_from_the_copy_s_inputs_too() -> None:
+def test_what_loops_carry_besides_what_is_needed_comes_from_the_copy_s_inputs_too() -> None:
     editor, session = opened(built(carried_along))
     copy = editor.clone(["x:0", "p:0"], "y", into="copy", placeholders=True)
     assert copy.outside == ()

@@ -144,7 +144,7 @@ def test_a_frozen_file_goes_on_in_tensorflow_and_thaws_there(
     assert np.array_equal(editor.session.run("net/logits:0", {"x:0": BATCH}), before)
 
 
-def test_what_is_wanted_is_found_when_nobody_says_it(trained: tuple[tf.Graph, v1.Session]) -> None:
+def test_what_is_wanted_is_found_without_being_named(trained: tuple[tf.Graph, v1.Session]) -> None:
     graph, session = trained
     editor = tgw.edit(graph, session=session)
     editor.passes.strip_training()
@@ -392,20 +392,20 @@ def test_an_extract_that_is_refused_leaves_nothing(mlp: tf.Graph) -> None:
     assert not editor.history.done
 
 
-def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
+def test_an_extract_is_no_edit_of_the_graph_and_calls_no_listener() -> None:
     graph = build_mlp(resource=True)
     editor = tgw.edit(graph, session=initialised(graph))
     editor.rename("net/logits", "scores")
     editor.undo()
-    history, told = editor.history, []
-    editor._core.listeners.append(lambda: told.append(len(editor.history.done)))
+    history, reported = editor.history, []
+    editor._core.listeners.append(lambda: reported.append(len(editor.history.done)))
     editor.extract("x:0", "net/logits:0")
     with pytest.raises(GraphEditError):
         editor.extract("x:0", "gone:0")
-    assert told == []
+    assert reported == []
     assert editor.history == history
     editor.redo()
-    assert told == [1]
+    assert reported == [1]
 
 
 # Inputs
@@ -451,16 +451,16 @@ def test_a_file_frozen_from_an_input_on_has_a_placeholder_of_its_name(
         assert other.run("net/logits:0", {"net/one/out:0": np.ones((1, 4))}).shape == (1, 4)
 
 
-def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_beside(
+def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_nearby(
     mlp: tf.Graph, session: v1.Session
 ) -> None:
     editor = tgw.edit(mlp, session=session)
     report = editor.freeze(["net/logits", "net/one/out"], "net/one/out:0")
-    assert "'net/one/out_placeholder' stands for 'net/one/out:0' now; feed it." in report.notes
+    assert "'net/one/out_placeholder' replaces 'net/one/out:0' now; feed it." in report.notes
     assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor._core.index.names)
 
 
-def test_what_nobody_can_feed_is_no_input_of_a_frozen_graph(
+def test_what_cannot_be_fed_is_no_input_of_a_frozen_graph(
     mlp: tf.Graph, session: v1.Session
 ) -> None:
     editor = tgw.edit(mlp, session=session)

@@ -73,7 +73,7 @@ def test_updates_that_are_only_waited_for_are_cut_with_what_only_they_need() -> 
     assert refusal.value.ops[1] == "AssignAddVariableOp_1"
 
 
-def test_other_state_is_kept_and_told() -> None:
+def test_other_state_is_kept_and_reported() -> None:
     graph = tf.Graph()
     with graph.as_default():
         pairs = tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([1.0]))

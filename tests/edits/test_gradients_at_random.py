@@ -141,9 +141,9 @@ def test_no_gradient_is_wrong_without_a_word(kind: str) -> None:
         graph = network(chance)
         editor = tgw.edit(graph, session=v1.Session(graph=graph))
         try:
-            told = edit(editor, kind, chance)
+            report = edit(editor, kind, chance)
         except tgw.GraphEditError:
             continue
         done += 1
-        assert is_true(graph) or SAYS in told, (seed, editor.history.lines, told)
+        assert is_true(graph) or SAYS in report, (seed, editor.history.lines, report)
     assert done > GRAPHS / 2

@@ -77,7 +77,7 @@ def test_an_op_type_does_for_a_function(
     assert session.run("c:0", X).tolist() == gives
 
 
-def test_a_cast_suits_readers_that_take_any_dtype(line: tf.Graph) -> None:
+def test_a_cast_suits_consumers_that_take_any_dtype(line: tf.Graph) -> None:
     with line.as_default():
         tf.cast(line.get_tensor_by_name("c:0"), tf.int32, name="whole")
     with pytest.raises(
@@ -91,11 +91,11 @@ def test_prints_and_checks_happen(
 ) -> None:
     editor, session = opened
 
-    def told(tensor: tf.Tensor) -> tf.Tensor:
+    def report(tensor: tf.Tensor) -> tf.Tensor:
         tf.print("seen", tensor)
         return tensor
 
-    editor.insert("a:0", told)
+    editor.insert("a:0", report)
     editor.insert("b:0", "Print", message="then")
     editor.insert("x:0", lambda tensor: tf.debugging.assert_less(tensor, 3.0))
     session.run("c:0", X)
@@ -106,7 +106,7 @@ def test_prints_and_checks_happen(
         session.run("c:0", {"x:0": np.full((1, 2), 5.0)})
 
 
-def test_only_and_never_name_the_readers(diamond: tf.Graph) -> None:
+def test_only_and_never_name_the_consumers(diamond: tf.Graph) -> None:
     editor = tgw.edit(diamond)
     editor.insert("x:0", add_one, only=["left"])
     assert editor._core.index.nodes[editor._core.index.op("right")].input[0] == "x"
@@ -231,7 +231,7 @@ def test_what_comes_before_the_input_may_only_have_another_shape(
     assert session.run("c:0", {"x:0": [1, 1, 2, 2]}).tolist() == [[8, 8], [16, 16]]
 
 
-def test_before_the_input_all_readers_go(diamond: tf.Graph) -> None:
+def test_before_the_input_all_consumers_go(diamond: tf.Graph) -> None:
     with pytest.raises(
         GraphEditError, match=r"Op 'right' would go on reading 'x', which is to be string \(None,\)"
     ):
@@ -445,7 +445,7 @@ def test_what_cannot_be_is_refused_and_the_graph_is_as_it_was(
     assert not editor.history.done
 
 
-def test_a_shape_that_a_reader_cannot_take_is_refused(editor: tgw.GraphEditor) -> None:
+def test_a_shape_that_a_consumer_cannot_take_is_refused(editor: tgw.GraphEditor) -> None:
     version = editor.graph.version
     with pytest.raises(
         GraphEditError, match=r"Op 'net/two/MatMul' cannot take 'bad/.*of shape \(None, 5\)"
@@ -459,7 +459,7 @@ def test_the_scope_must_be_free(line: tf.Graph) -> None:
         tgw.edit(line).insert("b:0", add_one, "a")
 
 
-def test_an_op_that_gives_several_tensors_must_be_told_which() -> None:
+def test_an_op_that_gives_several_tensors_must_be_named_with_one() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.identity(tf.split(tf.ones([2, 2]), 2, name="parts")[1], name="y")
@@ -470,7 +470,7 @@ def test_an_op_that_gives_several_tensors_must_be_told_which() -> None:
     tgw.edit(graph).insert("parts:1", add_one)
 
 
-def test_a_scope_stands_for_its_only_result(
+def test_a_scope_represents_its_only_result(
     editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray
 ) -> None:
     before = session.run("net/two/out:0", {"x:0": batch})

@@ -173,7 +173,7 @@ def test_a_tensor_inside_can_be_replaced(editor: GraphEditor, session: v1.Sessio
         (lambda: tf.zeros([2], name="z"), "tf.reshape"),
     ],
 )
-def test_a_tensor_that_cannot_stand_for_another_is_refused(
+def test_a_tensor_that_cannot_represent_another_is_refused(
     editor: GraphEditor, make: object, why: str
 ) -> None:
     with editor.graph.as_default():
@@ -198,7 +198,7 @@ def test_each_distinct_input_gets_one_placeholder_of_its_dtype_and_shape(
 
 
 @pytest.mark.parametrize("variables", ["shared", {"net/one": "shared"}])
-def test_no_placeholder_stands_for_a_shared_variable(
+def test_no_placeholder_represents_a_shared_variable(
     editor: GraphEditor, session: v1.Session, variables: object
 ) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy", placeholders=True, variables=variables)  # type: ignore[arg-type]
@@ -320,18 +320,18 @@ def test_an_option_that_makes_no_sense_is_one_sentence(
     assert editor.graph.version == before
 
 
-def test_the_preview_tells_what_the_clone_does(editor: GraphEditor) -> None:
-    told = editor.preview(editor.clone, "x:0", "net/logits:0", "copy")
+def test_the_preview_shows_what_the_clone_does(editor: GraphEditor) -> None:
+    reported = editor.preview(editor.clone, "x:0", "net/logits:0", "copy")
     before = editor.graph.version
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor.graph.version > before
-    assert told == copy.report
-    assert [f"copy/{name}" for name in told.ops] == list(copy.ops)
-    assert [(state.kind, state.name) for state in told.new] == [
+    assert reported == copy.report
+    assert [f"copy/{name}" for name in reported.ops] == list(copy.ops)
+    assert [(state.kind, state.name) for state in reported.new] == [
         ("variable", name) for name in ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
     ]
-    assert told.inputs == ("x:0",)
-    assert told.scopes == ("copy",)
+    assert reported.inputs == ("x:0",)
+    assert reported.scopes == ("copy",)
 
 
 def test_the_preview_refuses_what_the_clone_would_refuse(editor: GraphEditor) -> None:

@@ -68,7 +68,7 @@ def test_a_scope_that_the_other_graph_has_taken_is_refused(editor: GraphEditor) 
         editor.clone("x:0", "net/logits:0", "copy", graph=other, session=elsewhere)
 
 
-def test_control_inputs_and_colocation_that_stay_behind_are_told(editor: GraphEditor) -> None:
+def test_control_inputs_and_colocation_that_stay_are_reported(editor: GraphEditor) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [2], name="x")

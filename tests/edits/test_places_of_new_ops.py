@@ -29,7 +29,7 @@ def scopes_of(names: tuple[str, ...]) -> set[str]:
     return {name.rpartition("/")[0] for name in names}
 
 
-def test_an_inserted_function_lies_beside_the_op_that_it_follows(mlp: tf.Graph) -> None:
+def test_an_inserted_function_lies_next_to_the_op_that_it_follows(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
     assert scopes_of(editor.insert("net/one/out", doubled).added) == {
         "net/one/doubled",
@@ -58,7 +58,7 @@ def stand_in(*tensors: tf.Tensor) -> tf.Tensor:
 @pytest.mark.parametrize(
     ("what", "scope"), [("net/one/out", "net/one"), ("net/one", "net"), ("net", "")]
 )
-def test_what_takes_the_place_of_a_part_lies_beside_it(
+def test_what_takes_the_place_of_a_part_lies_next_to_it(
     mlp: tf.Graph, what: str, scope: str
 ) -> None:
     """What replaces a whole scope lies next to the scope, not in it."""
@@ -68,7 +68,7 @@ def test_what_takes_the_place_of_a_part_lies_beside_it(
     assert all(name.startswith(f"{scope}/stand_in/".lstrip("/")) for name in added)
 
 
-def test_what_grows_lies_beside_the_op_of_its_first_tensor(mlp: tf.Graph) -> None:
+def test_what_grows_lies_next_to_the_op_of_its_first_tensor(mlp: tf.Graph) -> None:
     with v1.Session(graph=mlp) as session:
         editor = tgw.edit(mlp, session=session)
         assert editor.call("net/one/out:0", tf.nn.tanh).scope == "net/one/tanh"

@@ -206,7 +206,7 @@ def test_what_type_checkers_see_of_the_methods_is_up_to_date() -> None:
     assert written == edit_method_types.text(), "run python -m tests.editor.edit_method_types"
 
 
-def test_a_command_that_nobody_has_registered_is_no_message_no_json_and_no_method(
+def test_a_command_that_is_not_registered_is_no_message_no_json_and_no_method(
     editor: tgw.GraphEditor,
 ) -> None:
     registry.unregister("turn_over")

@@ -16,7 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 X = {"x:0": np.ones((1, 2), np.float32)}
 
 
-def test_what_is_still_read_is_refused_and_its_readers_can_go_too(line: tf.Graph) -> None:
+def test_what_is_still_read_is_refused_and_its_consumers_can_go_too(line: tf.Graph) -> None:
     editor = tgw.edit(line)
     with pytest.raises(
         GraphEditError, match=r"Op 'c' stays and reads 'b'.*consumers=True"
@@ -129,7 +129,7 @@ def test_who_waited_waits_for_what_they_waited_for() -> None:
     assert list(editor._core.index.nodes[editor._core.index.op("last")].input) == ["^third"]
 
 
-def test_who_stood_beside_them_stands_alone(tmp_path: Path) -> None:
+def test_who_stood_next_to_them_stands_alone(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         a = tf.constant(1.0, name="a")

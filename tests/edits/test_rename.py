@@ -488,7 +488,7 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
     editor.rename(result, "result")
     assert editor._core.executor.inputs_and_outputs == (("x:0",), {"output_0": "result:0"})
     with pytest.raises(
-        GraphEditError, match="'w' stands for state that the function shares with its callers"
+        GraphEditError, match="'w' represents state that the function shares with its callers"
     ):
         editor.rename("w", "v")
     editor.undo()

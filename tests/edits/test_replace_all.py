@@ -670,7 +670,7 @@ def test_of_two_matches_that_are_a_cycle_together_one_is_replaced() -> None:
     assert len(editor.session.run(results, feeds)) == 2
 
 
-def test_gradients_that_stay_behind_are_said() -> None:
+def test_gradients_that_stay_are_said() -> None:
     editor = tgw.example()
     report = editor.replace_all("Relu(x)", "Round(x)")
     assert (

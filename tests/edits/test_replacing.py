@@ -85,7 +85,9 @@ def test_gradients_of_what_is_replaced_are_named() -> None:
     assert done.notes[0] == said
 
 
-def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Path) -> None:
+def test_another_part_takes_its_place_by_its_inputs_and_outputs(
+    blocks: tf.Graph, tmp_path: Path
+) -> None:
     editor = tgw.edit(written(blocks, tmp_path))
     editor.replace("block/", editor.ops(scope="other/"))
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]

@@ -33,9 +33,9 @@ def run(graph: tf.Graph, fetch: str, feeds: dict[str, Any]) -> Any:
 
 def refused(edit: Any) -> GraphEditError:
     """What a call is refused with."""
-    with pytest.raises(GraphEditError) as told:
+    with pytest.raises(GraphEditError) as report:
         edit()
-    return told.value
+    return report.value
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def editor(line: tf.Graph) -> tgw.GraphEditor:
 # Reroute
 
 
-def test_readers_of_one_tensor_read_another(line: tf.Graph, editor: tgw.GraphEditor) -> None:
+def test_consumers_of_one_tensor_read_another(line: tf.Graph, editor: tgw.GraphEditor) -> None:
     before = reads(editor)
-    told = editor.reroute("b:0", to="x:0")
+    report = editor.reroute("b:0", to="x:0")
     assert reads(editor)["c"] == ["x", "c/y"]
-    assert told.changed == ("c",)
+    assert report.changed == ("c",)
     assert np.array_equal(run(line, "c:0", {"x:0": X}), X * 2)
     assert editor.undo() == 'editor.reroute(old="b:0", to="x:0")'
     assert reads(editor) == before
@@ -118,7 +118,7 @@ def test_several_pairs_are_rerouted_at_once_or_not_at_all(diamond: tf.Graph) -> 
         editor.reroute(["left:0", "left:0"], to=["x:0", "right:0"])
 
 
-def test_an_op_stands_for_all_its_tensors() -> None:
+def test_an_op_represents_all_its_tensors() -> None:
     with tf.Graph().as_default() as graph:
         x, y = (v1.placeholder(tf.float32, [6], name=name) for name in "xy")
         one, _ = tf.split(x, 2, name="one"), tf.split(y, 2, name="two")
@@ -163,7 +163,7 @@ def test_a_move_of_no_edge_is_no_step(editor: tgw.GraphEditor) -> None:
     assert editor.history.done == ()
 
 
-def test_the_usual_way_to_put_an_op_behind_a_tensor_is_offered(
+def test_the_usual_way_to_put_an_op_after_a_tensor_is_offered(
     line: tf.Graph, editor: tgw.GraphEditor
 ) -> None:
     with line.as_default():
@@ -246,14 +246,14 @@ def unlike() -> tgw.GraphEditor:
 def test_a_dtype_that_differs_is_refused_and_a_cast_is_offered(unlike: tgw.GraphEditor) -> None:
     error = refused(lambda: unlike.reroute("x:0", to="whole:0"))
     assert error.why == (
-        "'whole:0' is int32 (2, 3) and cannot stand for 'x:0', which is float32 (2, 3), at input 0 "
+        "'whole:0' is int32 (2, 3) and cannot replace 'x:0', which is float32 (2, 3), at input 0 "
         "of 'layer/y'; give "
         'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", '
         'adapter="Cast").'
     )
     assert error.ops == ("layer/y", "whole")
-    told = unlike.apply(error.fixes[0])
-    assert (told.added, told.changed) == (("layer/Cast",), ("layer/y",))
+    report = unlike.apply(error.fixes[0])
+    assert (report.added, report.changed) == (("layer/Cast",), ("layer/y",))
     assert reads(unlike)["layer/y"] == ["layer/Cast", "layer/ones"]
     assert np.array_equal(
         run(unlike.graph, "layer/y:0", {"whole:0": np.ones((2, 3))}), np.full((2, 4), 3)
@@ -287,13 +287,13 @@ def test_a_shape_that_does_not_do_is_refused_and_what_fixes_it_is_offered(
     assert reads(unlike) == before
 
 
-def test_another_shape_that_the_reader_takes_is_no_reason_to_refuse(
+def test_another_shape_that_the_consumer_takes_is_no_reason_to_refuse(
     unlike: tgw.GraphEditor,
 ) -> None:
     with unlike.graph.as_default():
         v1.placeholder(tf.float32, [5, 3], name="five")
-    told = unlike.reroute("x:0", to="five:0")
-    assert [(s.op, s.before, s.after) for s in told.shapes] == [("layer/y", (2, 4), (5, 4))]
+    report = unlike.reroute("x:0", to="five:0")
+    assert [(s.op, s.before, s.after) for s in report.shapes] == [("layer/y", (2, 4), (5, 4))]
     assert run(unlike.graph, "layer/y:0", {"five:0": np.ones((5, 3))}).shape == (5, 4)
     unlike.reroute("five:0", to="unknown:0")
     assert run(unlike.graph, "layer/y:0", {"unknown:0": np.ones((1, 3))}).shape == (1, 4)
@@ -376,10 +376,10 @@ def test_a_reference_may_feed_what_wants_a_value() -> None:
 # Swap
 
 
-def test_two_tensors_exchange_their_readers(diamond: tf.Graph) -> None:
+def test_two_tensors_exchange_their_consumers(diamond: tf.Graph) -> None:
     editor = tgw.edit(diamond)
-    told = editor.swap("left:0", "right:0")
-    assert (told.changed, reads(editor)["join"]) == (("join",), ["right", "left"])
+    report = editor.swap("left:0", "right:0")
+    assert (report.changed, reads(editor)["join"]) == (("join",), ["right", "left"])
     assert editor.undo() == 'editor.swap(a="left:0", b="right:0")'
     assert reads(editor)["join"] == ["left", "right"]
 

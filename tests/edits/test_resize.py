@@ -211,7 +211,7 @@ def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
 
 @pytest.mark.parametrize("size", [None, 3])
 @pytest.mark.parametrize("is_file", [True, False])
-def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
+def test_a_constant_after_an_op_whose_type_is_a_function_takes_the_new_size(
     is_file: bool, size: int | None, tmp_path: Path
 ) -> None:
     """TensorFlow knows no static shape of what such an op gives."""
@@ -242,7 +242,9 @@ def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
 
 
 @pytest.mark.parametrize("is_file", [True, False])
-def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_path: Path) -> None:
+def test_a_constant_after_an_op_of_no_known_shape_is_reported(
+    is_file: bool, tmp_path: Path
+) -> None:
     def build(x: tf.Tensor) -> tf.Tensor:
         unknown = tf.numpy_function(lambda rows: rows, [x], tf.float32)
         return tf.reduce_sum(tf.reshape(unknown, [2, -1])) + tf.reshape(
@@ -252,11 +254,11 @@ def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_pa
     graph = graph_of(build, [4, 1])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
     done = editor.passes.change_batch_size(8)
-    told = (
+    report = (
         "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it "
         "should hold."
     )
-    assert [note for note in done.notes if "old size" in note] == [told]
+    assert [note for note in done.notes if "old size" in note] == [report]
 
 
 def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
@@ -312,7 +314,7 @@ def test_a_function_that_cannot_take_the_size_is_named_and_nothing_changes(tmp_p
     ],
     ids=["map_fn", "unstack", "split"],
 )
-def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_told(
+def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_reported(
     build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
 ) -> None:
     editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
@@ -392,12 +394,12 @@ def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:
     ]
 
 
-def test_without_fix_they_are_told(tmp_path: Path) -> None:
+def test_without_fix_they_are_reported(tmp_path: Path) -> None:
     graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2], name="r"), [4, 2])
     editor = tgw.edit(written(graph, tmp_path))
     done = editor.passes.set_input("x:0", tf.TensorSpec([None, 2]))
     (found,) = done.constants
-    assert (found.op, found.value, found.proposed, found.reader) == (
+    assert (found.op, found.value, found.proposed, found.consumer) == (
         "r/shape",
         (4, 1, 2),
         (-1, 1, 2),
@@ -455,7 +457,7 @@ def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> Non
     assert ran(editor, tmp_path, ["sum:0", "y:0"], {"x:0": np.ones((6, 2))})[0] == 6
 
 
-def test_a_constant_as_large_as_the_input_is_told(tmp_path: Path) -> None:
+def test_a_constant_as_large_as_the_input_is_reported(tmp_path: Path) -> None:
     editor = tgw.edit(
         written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path)
     )
@@ -480,7 +482,7 @@ def test_the_session_takes_the_new_size_under_the_old_name() -> None:
             session.run("y:0", {"x:0": np.ones((6, 2))})
 
 
-def test_another_dtype_is_cast_back_for_the_readers(line: tf.Graph, tmp_path: Path) -> None:
+def test_another_dtype_is_cast_back_for_the_consumers(line: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(line, tmp_path))
     with pytest.raises(
         GraphEditError, match=r"Op 'a' reads 'x' as float32, and it is to be uint8"
@@ -503,7 +505,7 @@ def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -
         assert session.run("c:0", {"x_1:0": np.ones((1, 2), np.uint8)}).tolist() == [[8, 8]]
 
 
-def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
+def test_the_inputs_and_outputs_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
     editor = tgw.edit(signed)
     editor.passes.set_input("x:0", [7, 3])
     assert next(iter(editor.signatures.values())).inputs == (("x", "x:0"),)

@@ -295,8 +295,8 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
     traced, built = model(build, old), model(build, new)
     built.set_weights(traced.get_weights())
     editor = tgw.edit(traced)
-    told = editor.passes.set_input("x:0", [None, *new], fix=True).constants
-    assert all(one.proposed is not None for one in told)
+    report = editor.passes.set_input("x:0", [None, *new], fix=True).constants
+    assert all(one.proposed is not None for one in report)
     x = np.random.default_rng(0).normal(size=(2, *new)).astype("float32")
     np.testing.assert_allclose(editor.to_module()(x), built(x), rtol=1e-4, atol=1e-5)
     shapes, right = static_shapes(editor), static_shapes(tgw.edit(built))
@@ -307,12 +307,12 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
 
 @pytest.mark.sample(7)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(TOLD))
-def test_a_size_that_cannot_be_shown_right_is_told_or_refused(
+def test_a_size_that_cannot_be_shown_right_is_reported_or_refused(
     build: Build, old: Shape, new: Shape
 ) -> None:
     editor = tgw.edit(model(build, old))
     try:
-        told = editor.passes.set_input("x:0", [None, *new], fix=True).constants
+        report = editor.passes.set_input("x:0", [None, *new], fix=True).constants
     except GraphEditError:
         return
-    assert any(one.proposed is None for one in told)
+    assert any(one.proposed is None for one in report)

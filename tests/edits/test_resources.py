@@ -604,7 +604,7 @@ def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents
 
 @pytest.mark.parametrize("init", ["initial", "none"])
 @pytest.mark.parametrize("kind", TABLES)
-def test_that_a_table_which_a_person_fills_starts_empty_is_told(kind: str, init: str) -> None:
+def test_that_a_table_which_a_person_fills_starts_empty_is_reported(kind: str, init: str) -> None:
     graph = looked_up(kind)
     with v1.Session(graph=graph) as session:
         copy = tgw.edit(graph, session=session).clone("x:0", "y:0", into="copy", init=init)

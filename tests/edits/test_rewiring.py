@@ -58,9 +58,9 @@ def fused_batch_norm(x: tf.Tensor) -> tf.Tensor:
 def test_a_layer_is_bypassed_by_its_scope(layer: Any) -> None:
     editor = built(layer)
     before = reads(editor)
-    told = editor.bypass("layer")
+    reported = editor.bypass("layer")
     assert reads(editor)["y"] == ["x"]
-    assert told.notes[0] == "'layer' stays in the graph, without consumers outside."
+    assert reported.notes[0] == "'layer' stays in the graph, without consumers outside."
     assert np.array_equal(run(editor.graph, "y:0", {"x:0": X}), X)
     editor.undo()
     assert reads(editor) == before
@@ -73,7 +73,7 @@ def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
     editor.bypass("layer/BiasAdd")
     assert reads(editor)["layer/Reshape"][0] == "x"
     editor = built(lambda x: tf.multiply(x, tf.zeros([1, 4]), name="scaled"))
-    # Zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer.
+    # Zeros of (1, 4) could replace (None, 4) too, but is a constant of the layer.
     editor.bypass("layer/scaled")
     assert reads(editor)["y"] == ["x"]
 
@@ -81,8 +81,8 @@ def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
 def test_what_is_left_out_is_said() -> None:
     editor = built(fused_batch_norm)
     fused = "layer/fused"
-    told = editor.bypass(fused, by={f"{fused}:0": "layer/Reshape:0"})
-    assert told.notes[0] == f"'{fused}:1' of '{fused}' is read as before."
+    reported = editor.bypass(fused, by={f"{fused}:0": "layer/Reshape:0"})
+    assert reported.notes[0] == f"'{fused}:1' of '{fused}' is read as before."
     assert reads(editor)["layer/mean"] == [f"{fused}:1"]
     with pytest.raises(GraphEditError, match=f"No op outside of '{fused}' reads '{fused}:2' of it"):
         editor.bypass(fused, by={f"{fused}:2": "layer/scale:0"})
@@ -97,9 +97,10 @@ def test_several_outputs_that_are_left_out_are_said_in_the_plural() -> None:
         tf.add(out[1], out[2], name="sum")
         return tf.reshape(out[0], [-1, 4])
 
-    told = built(layer).bypass("layer/fused", by={"layer/fused:0": "layer/Reshape:0"})
+    reported = built(layer).bypass("layer/fused", by={"layer/fused:0": "layer/Reshape:0"})
     assert (
-        told.notes[0] == "'layer/fused:1' and 'layer/fused:2' of 'layer/fused' are read as before."
+        reported.notes[0]
+        == "'layer/fused:1' and 'layer/fused:2' of 'layer/fused' are read as before."
     )
 
 
@@ -171,9 +172,9 @@ def test_a_dropout_in_a_training_graph_is_bypassed_with_its_gradients() -> None:
         wanted, before = weights_after_a_step(plain), weights_after_a_step(session)
         assert not all(np.array_equal(*pair) for pair in zip(wanted, before, strict=True))
         editor = tgw.edit(graph, session=session)
-        told = editor.bypass("net/dropout", gradients=True)
+        reported = editor.bypass("net/dropout", gradients=True)
         assert editor.history.lines == ('editor.bypass(what="net/dropout", gradients=True)',)
-        assert "Its gradients are bypassed" in str(told)
+        assert "Its gradients are bypassed" in str(reported)
         for pair in zip(weights_after_a_step(session), wanted, strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-6)
         editor.undo()
@@ -193,8 +194,8 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
     )
     editor.rename("net/dropout", "net/noise")
     editor.rename("net", "model")
-    told = editor.bypass("model/noise", gradients=True)
-    assert "Its gradients are bypassed" in str(told)
+    reported = editor.bypass("model/noise", gradients=True)
+    assert "Its gradients are bypassed" in str(reported)
     assert set(editor._core.executor.unused_ops()) >= {
         "model/noise/Mul",
         "gradients/net/dropout/Mul_grad/Mul",
@@ -207,8 +208,8 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
                 np.testing.assert_allclose(*pair, rtol=1e-6)
     editor.undo()
     editor.rename("relu", "activation")
-    told = editor.replace("activation", tf.round, into="other")
-    assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(told)
+    reported = editor.replace("activation", tf.round, into="other")
+    assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(reported)
     editor.undo()
     assert "The gradients go through it, too." in str(editor.replace("activation", tf.tanh))
 
@@ -220,8 +221,8 @@ def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> 
     first.rename("net/dropout", "net/noise")
     second.rename("net", "model")
     for editor in (tgw.edit(graph, session=session), first):
-        told = editor.bypass("model/noise", gradients=True)
-        assert "Its gradients are bypassed" in str(told)
+        reported = editor.bypass("model/noise", gradients=True)
+        assert "Its gradients are bypassed" in str(reported)
         assert set(editor._core.executor.unused_ops()) >= {
             "model/noise/Mul",
             "gradients/net/dropout/Mul_grad/Mul",
@@ -308,9 +309,9 @@ def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:
         with tf.control_dependencies([group]):
             tf.negative(y, name="z")
     editor = tgw.edit(graph)
-    told = editor.bypass("y")
+    reported = editor.bypass("y")
     assert (reads(editor)["z"], reads(editor)["group"]) == (["x", "^group"], ["^check", "^x"])
-    assert "'y' waits for 'check'; the ops that read past it do not." in told.notes
+    assert "'y' waits for 'check'; the ops that read past it do not." in reported.notes
     editor.undo()
     editor.bypass("group")
     assert reads(editor)["z"] == ["y", "^y"]
@@ -322,8 +323,8 @@ def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:
 def test_a_part_is_cut_off_by_placeholders() -> None:
     editor = two_towers()
     before = reads(editor)
-    told = editor.detach("one")
-    assert told.added == ("p_placeholder", "one/out_placeholder")
+    reported = editor.detach("one")
+    assert reported.added == ("p_placeholder", "one/out_placeholder")
     assert (reads(editor)["one/mul"][0], reads(editor)["after_one"]) == (
         "p_placeholder",
         ["one/out_placeholder"],
@@ -344,16 +345,16 @@ def test_a_part_is_cut_off_by_placeholders() -> None:
     assert editor._core.index.shape(editor._core.index.op("one/out_placeholder_1"), 0) == ()
 
 
-def test_one_placeholder_stands_for_one_tensor_with_its_dtype_and_shape() -> None:
+def test_one_placeholder_represents_one_tensor_with_its_dtype_and_shape() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.int32, [None, 2], name="x")
         a, b = tf.split(x, 2, axis=1, name="halves")
         with v1.name_scope("part"):
             tf.subtract(b * b, a, name="out")
     editor = tgw.edit(graph)
-    told = editor.detach("part")
-    assert told.added == ("halves_1_placeholder", "halves_placeholder")
-    first, second = (graph.get_tensor_by_name(f"{name}:0") for name in told.added)
+    reported = editor.detach("part")
+    assert reported.added == ("halves_1_placeholder", "halves_placeholder")
+    first, second = (graph.get_tensor_by_name(f"{name}:0") for name in reported.added)
     assert (first.dtype, first.shape.as_list(), second.shape.as_list()) == (
         tf.int32,
         [None, 1],
@@ -378,7 +379,7 @@ def test_control_edges_are_cut_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
-def test_no_placeholder_stands_for_a_variable_that_is_changed(resource: bool) -> None:
+def test_no_placeholder_represents_a_variable_that_is_changed(resource: bool) -> None:
     with tf.Graph().as_default() as graph:
         v = v1.get_variable("v", initializer=[1.0], use_resource=resource)
         v1.assign(v, v + 1.0, name="put")
@@ -389,7 +390,7 @@ def test_no_placeholder_stands_for_a_variable_that_is_changed(resource: bool) ->
         if "Assign" in editor._core.index.types[editor._core.index.op(name)] or resource
     )
     before = reads(editor)
-    with pytest.raises(GraphEditError, match="no placeholder can stand for"):
+    with pytest.raises(GraphEditError, match="no placeholder can replace"):
         editor.detach(put)
     assert reads(editor) == before
 

@@ -45,18 +45,20 @@ class Random:
         for _ in range(40):
             i = self.random.randrange(len(index))
             some += [
-                (f"{index.names[i]}:{k}", told)
-                for k, told in enumerate(index.typing.dtypes(index.nodes[i]))
+                (f"{index.names[i]}:{k}", reported)
+                for k, reported in enumerate(index.typing.dtypes(index.nodes[i]))
             ]
         alike = [
-            name for name, told in some if told.removesuffix("_ref") == dtype.removesuffix("_ref")
+            name
+            for name, reported in some
+            if reported.removesuffix("_ref") == dtype.removesuffix("_ref")
         ]
         return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
         index, (op, _, port) = self.editor._core.index, tensor.rpartition(":")
-        told = index.typing.dtypes(index.nodes[index.op(op)])
-        return told[int(port)] if int(port) < len(told) else ""
+        reported = index.typing.dtypes(index.nodes[index.op(op)])
+        return reported[int(port)] if int(port) < len(reported) else ""
 
     def edit(self) -> bool:
         """One edit; whether it was done, neither refused nor nothing to do."""
@@ -202,7 +204,7 @@ def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
 @pytest.mark.parametrize(
     "file", [*FILES[::5], "graphs/while_grad.meta.pb", "graphs/cond_v1.meta.pbtxt"]
 )
-def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) -> None:
+def test_what_is_reported_for_all_targets_is_what_each_would_be_refused_for(file: str) -> None:
     index = tgw.edit(fresh_graph(file, []))._core.index
     at_random = random.Random(3)
     for _ in range(6):
@@ -251,8 +253,8 @@ def test_edges_of_v1_loops_of_a_real_model_stay_within_their_frames() -> None:
     )
     outside = [i for i, name in enumerate(index.names) if index.types[i] == "Placeholder"]
     for op, source in product(inside[:4].tolist(), outside[:2]):
-        told = index.typing.dtypes(index.nodes[source])
+        reported = index.typing.dtypes(index.nodes[source])
         why = validation.why_not(index, (source, 0), op, 0)
         wanted = index.typing.dtypes(index.nodes[op])
-        assert ("lies outside while loop" in why) == (told == wanted), why
+        assert ("lies outside while loop" in why) == (reported == wanted), why
         assert why

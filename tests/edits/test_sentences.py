@@ -55,26 +55,26 @@ def test_a_rename_into_another_scope_is_a_move(editor: GraphEditor) -> None:
     ]
 
 
-def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(
+def test_the_status_says_in_words_what_an_edit_did_and_counts_what_is_too_much_to_list(
     editor: GraphEditor,
 ) -> None:
     handler = RequestHandler(editor)
     handler.handle(p.Refresh())
 
-    def told(request: p.Request) -> str:
+    def report(request: p.Request) -> str:
         reply, _ = handler.handle(request)
         assert isinstance(reply, p.SceneReply)
         assert reply.edited is not None
         return reply.edited.text
 
     tanh = p.Change("insert", ("net/one/out:0",), ("function",), ('"Tanh"',))
-    assert told(tanh) == "Inserted Tanh after net/one/out:0."
+    assert report(tanh) == "Inserted Tanh after net/one/out:0."
     assert (
-        told(p.Change("rename", ("net/two",), ("new",), ('"two"',)))
+        report(p.Change("rename", ("net/two",), ("new",), ('"two"',)))
         == "Moved net/two to the top level."
     )
-    assert told(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
-    removed = told(p.Change("remove", ("net/",), ("consumers",), ("True",)))
+    assert report(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
+    removed = report(p.Change("remove", ("net/",), ("consumers",), ("True",)))
     assert removed.startswith("Removed net (")
     assert " ops removed" in removed
 

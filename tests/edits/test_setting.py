@@ -31,7 +31,7 @@ def test_a_scope_is_put_on_a_device_and_back(mlp: tf.Graph) -> None:
     assert {node.device for node in editor._core.index.nodes} == {""}
 
 
-def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
+def test_what_must_stay_next_to_it_moves_along(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         w = v1.get_variable("w", [2], use_resource=False)
@@ -154,7 +154,7 @@ def test_what_an_op_cannot_take_is_refused(
     assert convolution.as_graph_def() == before
 
 
-def test_another_dtype_must_suit_the_readers(convolution: tf.Graph, tmp_path: Path) -> None:
+def test_another_dtype_must_suit_the_consumers(convolution: tf.Graph, tmp_path: Path) -> None:
     with convolution.as_default():
         tf.add(convolution.get_tensor_by_name("whole:0"), 1, name="more")
     editor = tgw.edit(written(convolution, tmp_path))

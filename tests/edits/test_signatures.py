@@ -159,7 +159,7 @@ def test_an_edit_of_the_graph_is_followed_by_a_signature_that_was_added() -> Non
     assert tuple(editor.signatures.values()) == ()
 
 
-def test_without_ends_a_signature_has_the_marked_ones_or_what_the_graph_seems_to_be_for() -> None:
+def test_a_signature_has_the_marked_inputs_and_outputs_or_what_the_graph_seems_to_be_for() -> None:
     editor = tgw.example()
     editor.signatures.add("all")
     assert dict(next(iter(editor.signatures.values())).inputs) == {"x": "x:0", "labels": "labels:0"}
@@ -169,7 +169,7 @@ def test_without_ends_a_signature_has_the_marked_ones_or_what_the_graph_seems_to
     assert tuple(editor.signatures.values())[1].outputs == (("Relu", "net/hidden/Relu:0"),)
 
 
-def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_marked(
+def test_a_graph_is_saved_with_all_of_its_signatures_while_the_inputs_and_outputs_of_one_are_marked(
     tmp_path: Path,
 ) -> None:
     editor = tgw.example()
@@ -180,7 +180,7 @@ def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_m
     assert sorted(tf.saved_model.load(str(tmp_path / "model")).signatures) == ["features", "logits"]
 
 
-def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
+def test_the_order_of_inputs_and_outputs_is_that_of_the_arguments_of_the_module() -> None:
     editor = tgw.example()
     editor.signatures.add("loss", outputs=["loss"])
     editor.signatures.reorder("loss", inputs=["labels", "x"])

@@ -153,9 +153,9 @@ def test_stale_gradients_are_said_where_they_are_others_and_only_there(
     graph = trained(resource=resource)
     assert same_gradients(graph)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    told = str(METHODS[method](editor))
-    assert same_gradients(graph) != (SAYS in told), told
-    if "Its gradients" in told or CARRIES in told:
+    reported = str(METHODS[method](editor))
+    assert same_gradients(graph) != (SAYS in reported), reported
+    if "Its gradients" in reported or CARRIES in reported:
         assert same_gradients(graph)
 
 
@@ -177,16 +177,16 @@ INSERTS = ("x", "before", "h", "tanh", "square")
 
 @pytest.mark.parametrize("by", ["x", "h"])
 @pytest.mark.parametrize("at", INSERTS)
-def test_gradients_by_a_tensor_are_stale_behind_it_only(by: str, at: str) -> None:
+def test_gradients_by_a_tensor_are_stale_after_it_only(by: str, at: str) -> None:
     graph = sliced(by)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    told = str(editor.insert(f"{at}:0", halve))
+    reported = str(editor.insert(f"{at}:0", halve))
     with graph.as_default(), v1.Session(graph=graph) as session:
         tensor = graph.get_tensor_by_name
         one, other = session.run(
             [tensor("slope:0"), tf.gradients(tensor("y:0"), tensor(f"{by}:0"))[0]], {"x:0": X}
         )
-    assert np.allclose(one, other, atol=1e-6) != (SAYS in told), told
+    assert np.allclose(one, other, atol=1e-6) != (SAYS in reported), reported
 
 
 # What is inserted carries the gradients
@@ -213,8 +213,8 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
     session = v1.Session(graph=graph)
     editor = tgw.edit(graph, session=session)
     before = inputs(editor)
-    told = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
-    assert CARRIES in told
+    reported = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
+    assert CARRIES in reported
     assert same_gradients(graph)
     editor.undo()
     assert {name: read for name, read in inputs(editor).items() if name in before} == before
@@ -278,11 +278,11 @@ def test_gradients_go_through_what_is_new_in_a_file(edit: Any) -> None:
 )
 def test_where_gradients_cannot_go_through_it_is_said(function: Any, only: Any) -> None:
     graph = trained()
-    told = str(
+    reported = str(
         tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only)
     )
-    assert SAYS in told
-    assert CARRIES not in told
+    assert SAYS in reported
+    assert CARRIES not in reported
 
 
 # What takes the place of ops carries the gradients
@@ -315,9 +315,9 @@ def test_gradients_go_through_what_takes_the_place_of_ops(
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     before = inputs(editor)
     part, by = REPLACEMENTS[what]
-    told = str(editor.replace(part, by, into="new", remove=remove))
-    assert CARRIES in told
-    assert SAYS not in told
+    reported = str(editor.replace(part, by, into="new", remove=remove))
+    assert CARRIES in reported
+    assert SAYS not in reported
     assert same_gradients(graph)
     editor.undo()
     assert {name: read for name, read in inputs(editor).items() if name in before} == before
@@ -331,9 +331,9 @@ def test_gradients_without_gates_go_through_it_or_it_is_said(what: str) -> None:
     graph = trained(gated=False)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     part, by = REPLACEMENTS.get(what, (what, lambda *tensors: tf.sin(tensors[0])))
-    told = str(editor.replace(part, by))
-    assert same_gradients(graph) != (SAYS in told)
-    assert not (CARRIES in told and SAYS in told)
+    reported = str(editor.replace(part, by))
+    assert same_gradients(graph) != (SAYS in reported)
+    assert not (CARRIES in reported and SAYS in reported)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -349,7 +349,7 @@ def test_what_takes_the_place_of_a_replacement_carries_the_gradients_again(count
     assert same_gradients(graph)
 
 
-def test_nothing_of_the_old_gradient_is_left_behind_a_removed_op() -> None:
+def test_nothing_of_the_old_gradient_is_left_after_a_removed_op() -> None:
     graph = trained()
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     editor.replace("act", "Tanh", remove=True)
@@ -436,6 +436,6 @@ def test_ops_of_gradients_are_replaced_only_where_they_are_named() -> None:
 )
 def test_where_gradients_cannot_go_through_a_replacement_is_said(what: str, by: Any) -> None:
     graph = trained()
-    told = str(tgw.edit(graph, session=v1.Session(graph=graph)).replace(what, by))
-    assert SAYS in told
-    assert CARRIES not in told
+    reported = str(tgw.edit(graph, session=v1.Session(graph=graph)).replace(what, by))
+    assert SAYS in reported
+    assert CARRIES not in reported

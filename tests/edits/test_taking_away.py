@@ -94,7 +94,7 @@ def test_a_binary_op_takes_the_place_of_one_that_reads_a_tensor_twice(as_functio
     editor.replace("mul", "AddV2", name="sum")
     assert reads(editor)["sum"] == ["x", "x"]
     editor.undo()
-    editor.replace("mul", "Tanh", name="one")  # an op type that takes one tensor stands for it, too
+    editor.replace("mul", "Tanh", name="one")  # an op type that takes one tensor represents it, too
     assert reads(editor)["one"] == ["x"]
 
 

@@ -34,9 +34,9 @@ def test_a_bypass_of_several_parts_bypasses_each(parts: tuple[str, ...]) -> None
     one, several = chain(), chain()
     for part in parts:
         one.bypass(part)
-    told = several.bypass(several.ops(*parts))
+    report = several.bypass(several.ops(*parts))
     assert reads(several) == reads(one)
-    assert "stays in the graph, without consumers outside" in str(told)
+    assert "stays in the graph, without consumers outside" in str(report)
     several.undo()
     assert reads(several) == reads(chain())
 
@@ -54,9 +54,9 @@ def test_a_bypass_of_several_parts_of_which_one_cannot_be_is_refused() -> None:
 
 def test_a_part_without_consumers_is_named() -> None:
     editor = chain()
-    told = editor.bypass(editor.ops("a", "y"))
+    report = editor.bypass(editor.ops("a", "y"))
     assert reads(editor)["b"] == ["x"]
-    assert "'y' has no consumers, so there is nothing to bypass." in told.notes
+    assert "'y' has no consumers, so there is nothing to bypass." in report.notes
 
 
 def test_the_tensor_to_read_instead_is_read_instead_of_each_part() -> None:
@@ -87,8 +87,8 @@ def test_two_layers_are_bypassed_with_their_gradients() -> None:
 
     graph = trained(plain=False)
     editor = tgw.edit(graph)
-    told = editor.bypass(editor.ops("act0", "act1"), gradients=True)
-    assert "Its gradients are bypassed, too." in told.notes
+    report = editor.bypass(editor.ops("act0", "act1"), gradients=True)
+    assert "Its gradients are bypassed, too." in report.notes
     for ours, wanted in zip(trains(graph), trains(trained(plain=True)), strict=True):
         np.testing.assert_allclose(ours, wanted, rtol=1e-5)
 
@@ -96,8 +96,8 @@ def test_two_layers_are_bypassed_with_their_gradients() -> None:
 @pytest.mark.parametrize("remove", [False, True])
 def test_an_op_type_replaces_each_part(remove: bool) -> None:
     editor, names = chain(), ("a", "d", "e")
-    told = editor.replace(editor.ops(*names), "Tanh", remove=remove)
-    assert len(told.added) == len(names)
+    report = editor.replace(editor.ops(*names), "Tanh", remove=remove)
+    assert len(report.added) == len(names)
     with tf.Graph().as_default() as graph:
         c = tf.nn.elu(tf.tanh(tf.constant(X)))
         tf.identity(tf.tanh(tf.sin(c)), name="y")
@@ -145,9 +145,9 @@ def waiting() -> tgw.GraphEditor:
 
 def test_who_waits_for_an_input_that_becomes_a_constant_waits_for_the_constant() -> None:
     editor = waiting()
-    told = editor.set_constant("x:0", [1.0, 2.0])
+    report = editor.set_constant("x:0", [1.0, 2.0])
     assert reads(editor)["w"] == ["^x/value"]
-    assert not told.notes or "waits" not in str(told)
+    assert not report.notes or "waits" not in str(report)
     assert run(editor.graph, "w:0", {}) == 1.0
     editor.undo()
     assert reads(editor)["w"] == ["^x"]
@@ -166,9 +166,9 @@ def test_who_still_waits_after_a_reroute_is_said() -> None:
 
 def test_who_waits_for_an_input_waits_for_the_one_of_another_dtype() -> None:
     editor = waiting()
-    told = editor.passes.set_input("x:0", dtype=tf.float64, adapter="Cast")
-    assert reads(editor)["w"] == [f"^{told.added[-1]}"]
-    assert "waits" not in str(told)
+    report = editor.passes.set_input("x:0", dtype=tf.float64, adapter="Cast")
+    assert reads(editor)["w"] == [f"^{report.added[-1]}"]
+    assert "waits" not in str(report)
 
 
 def test_more_names_than_new_ops_are_refused() -> None:

@@ -150,7 +150,7 @@ def test_many_copies_without_a_name_find_one_each_time(editor: GraphEditor) -> N
     assert len(set(names)) == 4
 
 
-def test_the_contents_of_a_mutable_table_that_stay_behind_are_told() -> None:
+def test_the_contents_of_a_mutable_table_that_stay_are_reported() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.string, [], name="x")

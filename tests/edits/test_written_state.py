@@ -232,7 +232,7 @@ def test_updates_are_left_out_on_request_with_a_notice(
     assert not any("Variable" in node.op or node.op == "VarHandleOp" for node in nodes)
 
 
-def test_weights_beside_a_counter_are_frozen_and_the_counter_stays() -> None:
+def test_weights_next_to_a_counter_are_frozen_and_the_counter_stays() -> None:
     weights, counter = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="w"), tf.Variable(1.0, name="n")
 
     @tf.function

@@ -188,7 +188,7 @@ def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_p
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.filterwarnings("ignore:.*largest difference")
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:
+def test_a_gradient_of_its_own_in_a_loop_is_left_out(tmp_path: Path, suffix: str) -> None:
     loop = tf.function(
         lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1]
     )
@@ -268,7 +268,7 @@ def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(
 
 
 @pytest.mark.usefixtures("in_process")
-def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Path) -> None:
+def test_a_table_is_refused_by_name_and_the_part_after_it_converts(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
         table = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words"

@@ -116,7 +116,7 @@ def test_what_was_undone_is_not_in_it(editor: GraphEditor, tmp_path: Path, resto
     assert not any("copy" in name for name in tgw.edit(tmp_path / "m.meta")._core.index.names)
 
 
-def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(
+def test_a_saver_of_the_graph_is_reported_while_it_is_for_all_variables(
     tmp_path: Path, restored: Any
 ) -> None:
     graph = build_mlp(resource=True)
@@ -154,7 +154,7 @@ def test_partitioned_variables(tmp_path: Path, restored: Any) -> None:
     assert np.array_equal(restored(tmp_path / "m.meta").run("y:0"), wanted)
 
 
-def test_of_a_graph_that_tells_no_variables_all_are_saved(tmp_path: Path, restored: Any) -> None:
+def test_of_a_graph_that_has_no_variables_all_are_saved(tmp_path: Path, restored: Any) -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(build_mlp(resource=False).as_graph_def(), name="")
@@ -311,7 +311,7 @@ def test_of_a_file_without_values_the_meta_graph_is_written_alone(
     assert "out.index" in files(untrained.parent)
 
 
-def test_a_checkpoint_beside_is_not_lost_to_a_graph_without_values(untrained: Path) -> None:
+def test_a_checkpoint_nearby_is_not_lost_to_a_graph_without_values(untrained: Path) -> None:
     with initialised(build_mlp(resource=False)) as session, session.graph.as_default():
         v1.train.Saver().save(session, str(untrained.with_suffix("")))
     known = files(untrained.parent)

@@ -90,11 +90,11 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
         assert outputs == [(out.dtype, out.shape) for out in facts.outputs]
         rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
         values = head["values"]
-        told = [
+        report = [
             (text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0])
             for row in rows
         ]
-        assert told == [(each.name, each.text) for each in facts.attributes]
+        assert report == [(each.name, each.text) for each in facts.attributes]
         assert text[columns["op_type"][op]] == index.types[op]
         sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
         assert [head["names"][source] for source in sources] == [
@@ -235,7 +235,7 @@ def repeated(x: Any, step: Any) -> Any:
     return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - step), [0, x])[1]
 
 
-def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
+def test_functions_are_entered_through_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
     page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["tf.function 'called'", 0]]

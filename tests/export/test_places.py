@@ -179,7 +179,7 @@ def folders_of_killed(
 def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
     folders_of_killed: dict[tuple[str, str], Path], name: str, step: str
 ) -> None:
-    _, value, told = STEPS[step]
+    _, value, report = STEPS[step]
     folder = folders_of_killed[name, step]
     path = folder / name
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
@@ -189,7 +189,9 @@ def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
             v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
         assert session.run("z:0", {"x:0": ONES})[0, 0] == value
     editor = tgw.edit(path)
-    assert any(f"had been broken off, and was {told}" in notice for notice in editor.source.notices)
+    assert any(
+        f"had been broken off, and was {report}" in notice for notice in editor.source.notices
+    )
     assert given(path) == value
     place = path if name == "sm" else folder
     assert not [
@@ -233,7 +235,7 @@ def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_pa
     assert given(path) == 6
 
 
-def test_a_thesis_beside_an_empty_saved_model_pb_stays(small: GraphEditor, tmp_path: Path) -> None:
+def test_a_thesis_next_to_an_empty_saved_model_pb_stays(small: GraphEditor, tmp_path: Path) -> None:
     (tmp_path / "saved_model.pb").touch()
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "thesis.tex").write_text("mine")
@@ -256,7 +258,7 @@ def vocabulary(folder: Path, word: str) -> tuple[GraphEditor, Path]:
     return tgw.edit(graph, session=v1.Session(graph=graph)), folder / "words.txt"
 
 
-def test_an_asset_takes_the_place_of_the_old_model_s_and_of_nobody_else_s(tmp_path: Path) -> None:
+def test_an_asset_takes_the_place_of_the_old_model_s_and_of_no_other(tmp_path: Path) -> None:
     editor, words = vocabulary(tmp_path / "one", "a")
     path = editor.save(tmp_path / "sm", "x", "z")
     words.write_text("b")
@@ -287,7 +289,7 @@ def test_a_checkpoint_without_its_meta_graph_is_another_s(
     assert contents(tmp_path) == before
 
 
-def test_arrays_beside_a_script_take_the_place_of_its_own_only(tmp_path: Path) -> None:
+def test_arrays_next_to_a_script_take_the_place_of_its_own_only(tmp_path: Path) -> None:
     editor = tgw.example()
     editor.set_constant("x:0", np.random.default_rng(0).normal(size=[100_000, 4]))
     (tmp_path / "train.npz").write_text("my data")

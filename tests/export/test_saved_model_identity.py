@@ -50,9 +50,9 @@ def functions(folder: Path) -> dict[str, bytes]:
 def call(folder: Path, name: str, **feeds: Any) -> dict[str, np.ndarray]:
     """What a signature gives through `tf.saved_model.load`, after it gave the same in a session."""
     with v1.Session(graph=tf.Graph()) as session:
-        told = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
-        fed = {told.inputs[key].name: value for key, value in feeds.items()}
-        in_session = session.run({key: info.name for key, info in told.outputs.items()}, fed)
+        reported = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
+        fed = {reported.inputs[key].name: value for key, value in feeds.items()}
+        in_session = session.run({key: info.name for key, info in reported.outputs.items()}, fed)
     loaded = tf.saved_model.load(str(folder))
     got = loaded.signatures[name](**{key: tf.constant(value) for key, value in feeds.items()})
     eager = {key: value.numpy() for key, value in got.items()}
@@ -674,7 +674,7 @@ def test_a_ragged_input_of_a_function_is_still_one(tmp_path: Path) -> None:
     )
 
 
-def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_path: Path) -> None:
+def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         v1.disable_control_flow_v2()
         try:

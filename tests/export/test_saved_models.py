@@ -32,9 +32,9 @@ ONES = np.ones([2, 3], np.float32)
 def both(folder: Path, feeds: dict[str, Any], name: str = "serving_default") -> dict[str, Any]:
     """What a signature gives through `tf.saved_model.load`, after it gave the same in a session."""
     with v1.Session(graph=tf.Graph()) as session:
-        told = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
-        fed = {told.inputs[key].name: value for key, value in feeds.items()}
-        in_session = session.run({key: info.name for key, info in told.outputs.items()}, fed)
+        report = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
+        fed = {report.inputs[key].name: value for key, value in feeds.items()}
+        in_session = session.run({key: info.name for key, info in report.outputs.items()}, fed)
     loaded = tf.saved_model.load(str(folder), tags=["serve"])
     got = loaded.signatures[name](**{key: tf.constant(value) for key, value in feeds.items()})
     eager = {key: tensor.numpy() for key, tensor in got.items()}
@@ -213,7 +213,7 @@ def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated
         assert session.run(gradient, {"x:0": 1.0}) == 8
 
 
-def test_an_initial_value_that_needs_a_placeholder_stays_behind(tmp_path: Path) -> None:
+def test_an_initial_value_that_needs_a_placeholder_stays(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [2], name="x")
@@ -514,7 +514,7 @@ def test_a_copy_s_values_and_a_renamed_graph_s(tmp_path: Path) -> None:
     assert np.array_equal(got["new"], wanted[1])
 
 
-def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
+def test_iterators_start_again_where_the_model_is_loaded(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         scale = v1.get_variable("scale", initializer=2.0, use_resource=True)
@@ -549,7 +549,7 @@ def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_imported", [False, True])
 @pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one:UserWarning")
-def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(
+def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_inputs_and_outputs(
     tmp_path: Path, is_imported: bool
 ) -> None:
     """Servers check what they are sent against these; the tensors themselves say the same."""

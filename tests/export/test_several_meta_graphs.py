@@ -77,10 +77,10 @@ def graphs_of(folder: Path) -> list[Any]:
 def call(folder: Path, tags: Sequence[str], x: np.ndarray = X) -> np.ndarray:
     """What the graph of those tags gives through both of TensorFlow's loaders."""
     with v1.Session(graph=tf.Graph()) as session:
-        told = v1.saved_model.load(session, list(tags), str(folder)).signature_def[
+        report = v1.saved_model.load(session, list(tags), str(folder)).signature_def[
             "serving_default"
         ]
-        value = session.run(told.outputs["y"].name, {told.inputs["x"].name: x})
+        value = session.run(report.outputs["y"].name, {report.inputs["x"].name: x})
     loaded = tf.saved_model.load(str(folder), tags=list(tags))
     assert np.array_equal(loaded.signatures["serving_default"](x=tf.constant(x))["y"], value)
     return np.asarray(value)

@@ -27,18 +27,18 @@ def lean(graph: tf.Graph) -> v1.GraphDef:
     """A graph as older programs, and those that strip, have written it: no attribute with its
     default value.
     """
-    told = graph.as_graph_def()
+    report = graph.as_graph_def()
     for one in [
-        *told.node,
-        *(inside for function in told.library.function for inside in function.node_def),
+        *report.node,
+        *(inside for function in report.library.function for inside in function.node_def),
     ]:
         definition = op_def_registry.get(one.op)
         for attr in definition.attr if definition else ():
             if attr.HasField("default_value") and one.attr[attr.name] == attr.default_value:
                 del one.attr[attr.name]
-    told.versions.producer = 27
-    told.versions.min_consumer = 12
-    return told
+    report.versions.producer = 27
+    report.versions.min_consumer = 12
+    return report
 
 
 def trained() -> tf.Graph:
@@ -76,43 +76,43 @@ TREATMENTS: dict[str, Callable[[GraphEditor], Any]] = {
 def test_a_graph_def_is_the_same_message(
     tmp_path: Path, ending: str, make: Callable[[], tf.Graph], treatment: str
 ) -> None:
-    told = lean(make())
+    report = lean(make())
     if ending == ".pb":
-        (tmp_path / "g.pb").write_bytes(told.SerializeToString())
+        (tmp_path / "g.pb").write_bytes(report.SerializeToString())
     else:
-        (tmp_path / "g.pbtxt").write_text(text_format.MessageToString(told))
+        (tmp_path / "g.pbtxt").write_text(text_format.MessageToString(report))
     editor = tgw.edit(tmp_path / f"g{ending}")
     TREATMENTS[treatment](editor)
     editor.save(tmp_path / "again.pb")
     editor.save(tmp_path / "again.pbtxt")
-    assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == told
-    assert text_format.Parse((tmp_path / "again.pbtxt").read_text(), v1.GraphDef()) == told
+    assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == report
+    assert text_format.Parse((tmp_path / "again.pbtxt").read_text(), v1.GraphDef()) == report
 
 
 def test_an_op_that_tensorflow_does_not_know_and_fields_that_few_files_have_stay(
     tmp_path: Path,
 ) -> None:
-    told = lean(trained())
-    odd = told.node.add()
+    report = lean(trained())
+    odd = report.node.add()
     odd.CopyFrom(node("odd_op", "NobodyKnowsThis", "z", "^x", k=v1.AttrValue(i=3)))
     odd.experimental_debug_info.original_node_names.append("somewhere")
-    told.version = 7
-    (tmp_path / "g.pb").write_bytes(told.SerializeToString())
+    report.version = 7
+    (tmp_path / "g.pb").write_bytes(report.SerializeToString())
     tgw.edit(tmp_path / "g.pb").save(tmp_path / "again.pb")
-    assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == told
+    assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == report
 
 
 @pytest.mark.parametrize("there", ["versions", "library"])
 def test_what_a_file_leaves_out_stays_left_out_and_what_is_empty_stays_empty(
     tmp_path: Path, there: str
 ) -> None:
-    told = v1.GraphDef(node=[node("a", "NoOp")])
-    getattr(told, there).SetInParent()
-    (tmp_path / "g.pb").write_bytes(told.SerializeToString())
+    report = v1.GraphDef(node=[node("a", "NoOp")])
+    getattr(report, there).SetInParent()
+    (tmp_path / "g.pb").write_bytes(report.SerializeToString())
     editor = tgw.edit(tmp_path / "g.pb")
     for _ in range(2):
         editor.save(tmp_path / "again.pb")
-        assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == told
+        assert v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes()) == report
         assert editor.graph is not None
 
 
@@ -131,29 +131,29 @@ def test_a_meta_graph_def_is_the_same_message(tmp_path: Path, treatment: str, va
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m" if values else None)
     TREATMENTS[treatment](editor)
     editor.save(tmp_path / "again.meta")
-    told, again = (
+    report, again = (
         v1.MetaGraphDef.FromString((tmp_path / f"{name}.meta").read_bytes())
         for name in ("m", "again")
     )
-    assert again == told
+    assert again == report
 
 
 def test_of_an_edited_file_only_what_was_edited_differs(tmp_path: Path) -> None:
-    told = lean(trained())
-    (tmp_path / "g.pb").write_bytes(told.SerializeToString())
+    report = lean(trained())
+    (tmp_path / "g.pb").write_bytes(report.SerializeToString())
     editor = tgw.edit(tmp_path / "g.pb")
     assert editor.graph is not None
     editor.bypass("y")
     editor.save(tmp_path / "again.pb")
     again = v1.GraphDef.FromString((tmp_path / "again.pb").read_bytes())
-    before = {one.name: one for one in told.node}
+    before = {one.name: one for one in report.node}
     differing = [one for one in again.node if one != before.get(one.name)]
     assert {name for one in differing for name in one.attr} <= {
         key for one in differing for key in before[one.name].attr
     }
     assert {one.name for one in differing} < set(before)
     assert 0 < len(differing) <= 2
-    assert (again.library, again.versions) == (told.library, told.versions)
+    assert (again.library, again.versions) == (report.library, report.versions)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -170,8 +170,8 @@ def rewrite(folder: Path, *more: v1.NodeDef) -> None:
     model = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
     (meta,) = (meta for meta in model.meta_graphs if "serve" in meta.meta_info_def.tags)
     meta.graph_def.node.extend(more)
-    told = saved_model_pb2.SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
-    (folder / "saved_model.pb").write_bytes(told.SerializeToString())
+    report = saved_model_pb2.SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
+    (folder / "saved_model.pb").write_bytes(report.SerializeToString())
 
 
 @pytest.mark.parametrize("treatment", ["opened", "outside", "imported"])

@@ -47,7 +47,7 @@ def run_frozen(path: Path, fetch: str = "z:0") -> np.ndarray:
 
 
 @pytest.mark.parametrize("is_removed", [False, True])
-def test_an_unknown_op_behind_the_outputs_hinders_no_file(is_removed: bool, tmp_path: Path) -> None:
+def test_an_unknown_op_after_the_outputs_hinders_no_file(is_removed: bool, tmp_path: Path) -> None:
     editor = tgw.edit(file_with_unknown_op(tmp_path), checkpoint=tmp_path / "m")
     if is_removed:
         editor.remove("unknown")

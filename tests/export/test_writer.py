@@ -191,7 +191,7 @@ def test_a_table_is_filled_when_the_model_is_served(tmp_path: Path) -> None:
     assert serve(tmp_path / "sm")(x=tf.constant(["b", "z"]))["y"].numpy().tolist() == [2, -1]
 
 
-def test_a_cut_leaves_control_inputs_and_colocation_behind(tmp_path: Path) -> None:
+def test_a_cut_leaves_control_inputs_and_colocation_out(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")

@@ -291,7 +291,7 @@ def test_new_files_have_the_mode_that_open_gives_and_old_ones_keep_theirs(tmp_pa
     ]
 
 
-def test_a_file_for_nobody_else_is_for_nobody_else_while_it_is_written(tmp_path: Path) -> None:
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
     seen = []
     write_file(
         tmp_path / "a.pb", lambda new: seen.append(mode(new.parents[1])) or new.write_text("new")
@@ -372,11 +372,11 @@ def test_two_saves_at_once_end_with_the_files_of_one(tmp_path: Path) -> None:
 
 
 def test_a_save_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
-    told = []
+    report = []
     write_file(
-        tmp_path / "a.pb", lambda new: told.append(recover(tmp_path)) or new.write_text("new")
+        tmp_path / "a.pb", lambda new: report.append(recover(tmp_path)) or new.write_text("new")
     )
-    assert told == [[]]
+    assert report == [[]]
     assert tree_of(tmp_path) == {"a.pb": "new"}
 
 
@@ -398,8 +398,8 @@ def test_a_file_that_a_killed_save_left_as_a_link_is_no_link_of_the_person_s(
             (folder / name).symlink_to(f"{stage.name}/current/{name}")
     write_file(saved / "edits.py", lambda new: new.write_text("newer"))
     assert tree_of(saved) == {"edits.py": "newer", "edits.npz": "old"}
-    told = recover(killed)
+    report = recover(killed)
     assert tree_of(killed) == {"edits.py": "old", "edits.npz": "old"}
-    assert len(told) == 1
-    assert "A save of 'edits.npz' and 1 more into" in told[0]
-    assert told[0].endswith("had been broken off, and was taken back.")
+    assert len(report) == 1
+    assert "A save of 'edits.npz' and 1 more into" in report[0]
+    assert report[0].endswith("had been broken off, and was taken back.")

@@ -166,7 +166,7 @@ def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(
     )
 
 
-def test_nothing_behind_what_is_given_is_taken(graph: tf.Graph) -> None:
+def test_nothing_upstream_of_what_is_given_is_taken(graph: tf.Graph) -> None:
     a = tf.square(2.0, name="a")
     queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
     queue.enqueue([tf.negative(a, name="b")], name="put")
@@ -422,7 +422,7 @@ def test_what_a_part_shares_are_the_handles_that_it_reads(resource: bool) -> Non
     )
 
 
-def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
+def test_every_kind_of_state_is_reported_in_words(graph: tf.Graph) -> None:
     v1.disable_resource_variables()
     v1.Variable(1.0, name="variable")
     tf.queue.PriorityQueue(3, [tf.int32], [()], name="queue")
@@ -440,7 +440,7 @@ def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
     )
     tf.raw_ops.MutexV2(name="MutexV2")
     index = tgw.edit(graph)._core.index
-    told = {index.names[i]: kind for i, kind in resources(index, range(len(index)))}
+    report = {index.names[i]: kind for i, kind in resources(index, range(len(index)))}
     names = (
         "queue",
         "barrier",
@@ -452,7 +452,7 @@ def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
         "iterator",
         "MutexV2",
     )
-    assert told == {"variable": "variable", **{name: name.replace("_", " ") for name in names}}
+    assert report == {"variable": "variable", **{name: name.replace("_", " ") for name in names}}
 
 
 def dataset_factory() -> object:
@@ -551,13 +551,13 @@ def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(
     pure(), writes()
     index = tgw.edit(graph)._core.index
     calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
-    told = {index.names[i] for i in side_effects(index, range(len(index)))}
+    report = {index.names[i] for i in side_effects(index, range(len(index)))}
     assert len(calls) == 2
-    assert [index.names[i] in told for i in calls] == [False, True]
-    assert told - {"w/Assign"} == {index.names[calls[1]]}
+    assert [index.names[i] in report for i in calls] == [False, True]
+    assert report - {"w/Assign"} == {index.names[calls[1]]}
 
 
-def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
+def test_what_does_more_than_compute_is_reported(graph: tf.Graph) -> None:
     x = v1.placeholder(tf.float32, [], name="x")
     w = v1.Variable(1.0, name="w", use_resource=True)
     r = v1.Variable(1.0, name="r", use_resource=False)
@@ -573,7 +573,7 @@ def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
     v1.data.make_initializable_iterator(tf.data.Dataset.range(3)).get_next(name="next")
     tf.raw_ops.WriteFile(filename="f", contents="c", name="write")
     index = tgw.edit(graph)._core.index
-    told = {index.names[i] for i in side_effects(index, range(len(index)))}
+    report = {index.names[i] for i in side_effects(index, range(len(index)))}
     doing = {
         "assign_ref",
         "assign",
@@ -584,10 +584,10 @@ def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
         "write",
         "MakeIterator",
     }
-    assert doing <= told
+    assert doing <= report
     rest = {
         name
-        for name in told - doing
+        for name in report - doing
         if not name.startswith("print") and not name.endswith("Assign")
     }
     assert types(index, rest) <= {"LookupTableImportV2"}

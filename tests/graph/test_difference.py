@@ -70,7 +70,7 @@ def test_what_is_added_and_removed_is_named_in_graph_order(line: tf.Graph) -> No
     assert difference(after, before).removed == ("late/input", "late", "later")
 
 
-def test_each_thing_that_changed_in_an_op_is_told(line: tf.Graph) -> None:
+def test_each_thing_that_changed_in_an_op_is_reported(line: tf.Graph) -> None:
     before, after = line.as_graph_def(), line.as_graph_def()
     changed = node(after, "c")
     changed.input[0] = "a"
@@ -124,7 +124,7 @@ def test_the_order_of_control_inputs_and_of_colocations_does_not_matter() -> Non
     ]
 
 
-def test_large_constants_that_look_alike_are_told_apart() -> None:
+def test_large_constants_that_look_alike_are_distinguished() -> None:
     def graph_def(last: float) -> v1.GraphDef:
         with tf.Graph().as_default() as graph:
             tf.constant(np.array([0.0] * 99 + [last], np.float32), name="c")
@@ -162,7 +162,7 @@ def test_without_any_name_ops_are_found_by_what_is_around_them(seed: int) -> Non
     assert not found.changed
 
 
-def test_a_renamed_op_that_changed_too_is_told_as_both(mlp: tf.Graph) -> None:
+def test_a_renamed_op_that_changed_too_is_reported_as_both(mlp: tf.Graph) -> None:
     graph_def = mlp.as_graph_def()
     other = renamed(graph_def, lambda name: f"there/{name}")
     node(other, "there/net/logits").input[0] = "there/net/one/out"

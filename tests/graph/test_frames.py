@@ -285,11 +285,11 @@ def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None])
     for op in graph.get_operations():
         contexts = list(contexts_of(op))
         if contexts and not in_backward_loop(op):
-            told = enclosing_blocks(index, index.ids[op.name])
-            assert [block.name for block in told][-len(contexts) :] == [
+            report = enclosing_blocks(index, index.ids[op.name])
+            assert [block.name for block in report][-len(contexts) :] == [
                 name_of(c) for c in contexts
             ]
-            for inner, outer in pairwise(told):
+            for inner, outer in pairwise(report):
                 assert inner.outer is outer
                 assert inner.ops <= outer.ops
 
@@ -299,7 +299,7 @@ def test_the_graphs_of_these_tests_hold_every_kind_of_control_flow() -> None:
     assert kinds >= V1_CONTROL_FLOW - {"RefExit", "RefNextIteration", "RefMerge"}
 
 
-def test_a_loop_of_a_few_ops_is_told_whole() -> None:
+def test_a_loop_of_a_few_ops_is_reported_whole() -> None:
     _, index = built(invariant)
     [loop] = loops(index)
     assert loop.name == "while/while_context"
@@ -392,11 +392,11 @@ def frozen() -> GraphIndex:
 
 def test_a_frozen_functions_loops_and_conditionals_are_found() -> None:
     index = frozen()
-    told = [
+    report = [
         (type(b), b.name.rpartition("/")[2], b.outer and b.outer.name.rpartition("/")[2])
         for b in control_flow(index)
     ]
-    assert sorted(told, key=str) == [
+    assert sorted(report, key=str) == [
         (Conditional, "cond", "while"),
         (Conditional, "cond", None),
         (Conditional, "cond_1", None),
@@ -416,7 +416,7 @@ def test_a_lowered_case_has_a_branch_per_function() -> None:
     assert loop.ops <= case.branches[2]
 
 
-def test_nothing_outside_of_frames_is_told_to_be_inside() -> None:
+def test_nothing_outside_of_frames_is_reported_to_be_inside() -> None:
     index = frozen()
     inside = control_flow_ops(index)
     for i in range(len(index)):
@@ -463,7 +463,7 @@ def test_a_graph_without_control_flow_has_none(line: tf.Graph) -> None:
     assert enclosing_blocks(index, 0) == ()
 
 
-def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:
+def test_halves_of_loops_and_conditionals_are_reported_as_far_as_they_go() -> None:
     index = build(
         [
             NodeDef(name="x", op="Placeholder"),

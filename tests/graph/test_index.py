@@ -37,7 +37,7 @@ def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
     assert np.array_equal(grown.ports, whole.ports)
 
 
-def test_an_index_says_whether_its_ops_stand_behind_what_they_read_and_wait_for() -> None:
+def test_an_index_says_whether_its_ops_stand_after_what_they_read_and_wait_for() -> None:
     nodes = [v1.NodeDef(name="a", op="NoOp"), v1.NodeDef(name="b", op="Relu", input=["a"])]
     nodes += [
         v1.NodeDef(name="c", op="Relu", input=["d"]),

@@ -71,7 +71,7 @@ def test_one_tensor_read_twice_is_two_edges() -> None:
     assert seen["x"]["twice"][1]["shape"] == (2, None)
 
 
-def test_an_op_tells_type_device_scope_and_attributes() -> None:
+def test_an_op_shows_type_device_scope_and_attributes() -> None:
     with tf.Graph().as_default() as graph, tf.device("/job:worker/task:1"), tf.name_scope("net"):
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         tf.nn.conv2d(x, tf.ones([3, 3, 3, 2], name="kernel"), [1, 2, 2, 1], "SAME", name="conv")
@@ -87,7 +87,7 @@ def test_an_op_tells_type_device_scope_and_attributes() -> None:
     assert constant["attributes"]["value"].startswith("tensor (")
 
 
-def test_the_graph_tells_its_variables_collections_and_functions(line: tf.Graph) -> None:
+def test_the_graph_shows_its_variables_collections_and_functions(line: tf.Graph) -> None:
     variable = VariableDef("w", None, None, None)
     held = {"losses": (Member("tensor", "c:0"),)}
     index = build(line.as_graph_def().node, held, (variable,), functions=frozenset({"g", "f"}))
@@ -165,15 +165,15 @@ def test_graphml_of_too_many_attributes_or_edges_is_refused_by_their_number(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
-    editor, told = tgw.example(), list[str]()
+def test_writing_reports_its_progress(tmp_path: Path) -> None:
+    editor, report = tgw.example(), list[str]()
     for suffix in ("graphml", "dot", "html", "svg"):
-        with listen(lambda what, *_: told.append(what)):
+        with listen(lambda what, *_: report.append(what)):
             editor.save(tmp_path / f"x.{suffix}")
     assert {
         "Taking the edges",
         "Writing GraphML",
         "Writing the edges",
         "Packing the outputs",
-    } <= set(told)
-    assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(told)
+    } <= set(report)
+    assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(report)

@@ -82,7 +82,7 @@ def test_an_input_that_reaches_no_output_has_no_part_in_it(diamond: tf.Graph) ->
         boundary.between(index, ["other"], ["left"])
 
 
-def test_boundaries_the_wrong_way_round_are_told_so(line: tf.Graph) -> None:
+def test_boundaries_the_wrong_way_round_are_reported(line: tf.Graph) -> None:
     with pytest.raises(NoPath, match="other way round"):
         boundary.between(index_of(line), ["c"], ["a"])
 

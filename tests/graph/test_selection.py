@@ -42,7 +42,7 @@ def edges_of(graph: tf.Graph) -> set[tuple[str, str]]:
     return {(t.op.name, op.name) for op in graph.get_operations() for t in op.inputs}
 
 
-def test_the_ends_of_a_selection(two: GraphEditor) -> None:
+def test_the_inputs_and_outputs_of_a_selection(two: GraphEditor) -> None:
     part = two.ops("a", "b")
     assert part.inputs == ("x:0", "a/y:0", "b/y:0")
     assert part.inside == ("a:0",)
@@ -150,7 +150,7 @@ def test_walks_reach_what_a_naive_search_reaches(data: st.DataObject) -> None:
     assert eval(found.expression, {"editor": editor}) == found
 
 
-def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards(
+def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_consumers_downwards(
     halves: GraphEditor,
 ) -> None:
     editor = halves
@@ -219,18 +219,18 @@ def test_asking_each_op(mlp: tf.Graph) -> None:
 def test_what_an_op_says_of_itself_is_what_tensorflow_says(mlp: tf.Graph) -> None:
     seen = []
     tgw.edit(mlp).ops(where=seen.append)
-    for told, op in zip(seen, mlp.get_operations(), strict=True):
-        assert (told.name, told.type, told.device) == (op.name, op.type, op.device)
-        assert told.inputs == tuple(t.name for t in op.inputs)
-        assert told.outputs == tuple(t.name for t in op.outputs)
-        assert told.control_inputs == tuple(c.name for c in op.control_inputs)
-        assert set(told.consumers) == {c.name for t in op.outputs for c in t.consumers()}
-        assert told.dtypes == tuple(t.dtype.name for t in op.outputs)
-        assert told.shapes == tuple(
+    for report, op in zip(seen, mlp.get_operations(), strict=True):
+        assert (report.name, report.type, report.device) == (op.name, op.type, op.device)
+        assert report.inputs == tuple(t.name for t in op.inputs)
+        assert report.outputs == tuple(t.name for t in op.outputs)
+        assert report.control_inputs == tuple(c.name for c in op.control_inputs)
+        assert set(report.consumers) == {c.name for t in op.outputs for c in t.consumers()}
+        assert report.dtypes == tuple(t.dtype.name for t in op.outputs)
+        assert report.shapes == tuple(
             None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs
         )
         for name in op.node_def.attr:
-            held, said = op.get_attr(name), told.attr(name)
+            held, said = op.get_attr(name), report.attr(name)
             assert (
                 said == held
                 or said == getattr(held, "name", held)
@@ -456,7 +456,7 @@ def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None
             use(inside)
 
 
-def test_types_that_nobody_knows_are_judged_one_by_one() -> None:
+def test_unknown_types_are_judged_one_by_one() -> None:
     def outside(*tables: str) -> set[str]:
         known = {
             "t1": v1.NodeDef(name="t1", op="MyTable"),

@@ -46,7 +46,7 @@ def test_rows_are_dicts_in_graph_order(graph: tf.Graph) -> None:
     }
 
 
-def test_an_op_that_reads_a_tensor_twice_is_one_reader(graph: tf.Graph) -> None:
+def test_an_op_that_reads_a_tensor_twice_is_one_consumer(graph: tf.Graph) -> None:
     assert row(rows(index_of(graph)), "net/x")["consumers"] == 2
 
 

@@ -86,7 +86,7 @@ def test_a_graph_without_control_flow_is_taken_as_it_is(line: tf.Graph) -> None:
     assert complete_blocks(index, [1, 2]) == {1, 2}
 
 
-def test_a_path_through_a_loop_takes_the_whole_loop_and_nothing_behind() -> None:
+def test_a_path_through_a_loop_takes_the_whole_loop_and_nothing_after() -> None:
     _, index = built(doubled)
     [loop] = loops(index)
     taken = complete_blocks(
@@ -220,7 +220,7 @@ def test_an_exit_may_be_an_input() -> None:
     ) == {"y"}
 
 
-def test_what_tells_that_an_array_is_full_cannot_be_an_input() -> None:
+def test_what_shows_that_an_array_is_full_cannot_be_an_input() -> None:
     _, index = built(read_from_an_array)
     [filled] = [i for i, kind in enumerate(index.types) if kind == "TensorArrayScatterV3"]
     inside = between(index, [f"{index.names[filled]}:0"], ["y"]).ids

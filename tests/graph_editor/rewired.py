@@ -23,26 +23,26 @@ ENDS = {
 
 
 class Rewired(Transformed):
-    """A case that has been run on a graph of its own; `told` is what it gave, in the corpus's
+    """A case that has been run on a graph of its own; `report` is what it gave, in the corpus's
     words.
     """
 
     shapes: Mapping[str, Any] = MappingProxyType({})
-    """The placeholders that stand for inputs -> the static shapes of those."""
+    """The placeholders that represent inputs -> the static shapes of those."""
 
     def _tensors(self, asked: Asked) -> None:
         given = {
             key: (asked.ts if key.startswith("ts") else asked.ops)(names)
             for key, names in asked.args.items()
         }
-        self.told["modifications"] = getattr(ge, self.case["kind"])(**given)
+        self.report["modifications"] = getattr(ge, self.case["kind"])(**given)
 
     def _two_views(self, asked: Asked) -> None:
         sgv0, sgv1 = asked.view("sgv0"), asked.view("sgv1")
         more = {key: value for key, value in asked.args.items() if key == "disconnect_first"}
         returned = getattr(ge, self.case["kind"])(sgv0, sgv1, **more)
         assert list(map(id, returned)) == [id(sgv0), id(sgv1)]
-        self.told |= {"sgv0": described(sgv0), "sgv1": described(sgv1)}
+        self.report |= {"sgv0": described(sgv0), "sgv1": described(sgv1)}
 
     def _one_view(self, asked: Asked) -> None:
         view = asked.view()
@@ -51,10 +51,10 @@ class Rewired(Transformed):
         returned = getattr(ge, self.case["kind"])(view, **more)
         if returned is None:
             return
-        self.told["sgv"] = described(returned[0])
+        self.report["sgv"] = described(returned[0])
         for key, placeholders in zip(ENDS[self.case["kind"]], returned[1:], strict=True):
             given = names(placeholders)
-            self.told[key] = sorted(given) if key == "detached_outputs" else given
+            self.report[key] = sorted(given) if key == "detached_outputs" else given
             if key == "detached_inputs":
                 self.shapes = dict(
                     zip((t.op.name for t in placeholders), (t.shape for t in inputs), strict=True)
@@ -92,8 +92,8 @@ def wanted(done: Rewired) -> dict[str, Node]:
     )
     for bug in done.case.get("known_bugs", []):
         if bug["bug"] == "detach_outputs_misroutes_placeholders":
-            told = bug["want"].split()  # "placeholder geph__t_0 derived from scope/t:0"
-            right = f"{told[-1].rpartition('/')[0]}/{told[1]}:0"
+            report = bug["want"].split()  # "placeholder geph__t_0 derived from scope/t:0"
+            right = f"{report[-1].rpartition('/')[0]}/{report[1]}:0"
             node = nodes[bug["node"]]
             node["inputs"] = [right if text == bug["got"] else text for text in node["inputs"]]
     for name, shape in done.shapes.items():

@@ -184,34 +184,35 @@ def by_id(entry: dict[str, Any]) -> str:
 @pytest.mark.sample(10)
 def test_a_copy_is_what_the_original_made(entry):
     made = done(entry)
-    expected, nodes, told = recorded(made), made.nodes, made.case["expected"]
+    expected, nodes, report = recorded(made), made.nodes, made.case["expected"]
     same = made.target is made.source
     new = {name: node for name, node in nodes.items() if not same or made.before.get(name) != node}
     assert set(new) == set(expected)
     for name, node in expected.items():
         attrs = {key: new[name]["attrs"].get(key) for key in node["attrs"]}
         assert {**new[name], "attrs": attrs} == node
-    assert len(nodes) == told["n_nodes_after"] - len(placeholders_for_one(made))
-    for key in {"op_map", "returned"} & set(told):
-        assert made.told[key] == told[key]
-    if "sgv" in told:
+    assert len(nodes) == report["n_nodes_after"] - len(placeholders_for_one(made))
+    for key in {"op_map", "returned"} & set(report):
+        assert made.report[key] == report[key]
+    if "sgv" in report:
         without = {"inputs"} if "returned_view_has_no_inputs" in entry["known_bugs"] else set()
-        assert {key: made.told["sgv"][key] for key in set(told["sgv"]) - without} == {
-            key: told["sgv"][key] for key in set(told["sgv"]) - without
+        assert {key: made.report["sgv"][key] for key in set(report["sgv"]) - without} == {
+            key: report["sgv"][key] for key in set(report["sgv"]) - without
         }
 
 
 @pytest.mark.parametrize("entry", COPIED, ids=by_id)
 def test_a_copy_is_in_the_collections_of_the_original(entry):
     made = done(entry)
-    told, added = made.case["expected"]["collections_added"], made.collections_added
+    report, added = made.case["expected"]["collections_added"], made.collections_added
     assert {
-        key: [name for name in added[key] if name in held] for key, held in told.items()
-    } == told
+        key: [name for name in added[key] if name in held] for key, held in report.items()
+    } == report
     bugs = made.case.get("known_bugs", [])
     copied = {bug["node"] for bug in bugs if bug["bug"] == "variable_not_registered_in_collections"}
     more = {
-        key: [name for name in held if name not in told.get(key, [])] for key, held in added.items()
+        key: [name for name in held if name not in report.get(key, [])]
+        for key, held in added.items()
     }
     assert {
         name.rpartition(":")[0]
@@ -256,7 +257,7 @@ def test_what_the_original_failed_to_do_is_done(entry):
 
 
 @pytest.mark.parametrize("entry", of_kind("returned_view_has_no_inputs"), ids=by_id)
-def test_the_view_of_a_copy_lists_what_stands_for_the_inputs_of_the_view(entry):
+def test_the_view_of_a_copy_lists_what_represents_the_inputs_of_the_view(entry):
     made = done(entry)
     asked = Asked(made.case, made.source).view()
     given = [made.info.inputs[t].name for t in asked.inputs if t in made.info.inputs]

@@ -36,10 +36,12 @@ def test_an_edit_leaves_what_the_original_left(entry):
 
 
 @pytest.mark.parametrize("entry", DONE, ids=by_id)
-def test_an_edit_tells_what_the_original_told(entry):
+def test_an_edit_reports_what_the_original_reported(entry):
     made = done(entry)
     keys = {"modifications", "sgv", "sgv0", "sgv1", "detached_inputs", "detached_outputs"}
-    assert made.told == {key: told for key, told in made.case["expected"].items() if key in keys}
+    assert made.report == {
+        key: report for key, report in made.case["expected"].items() if key in keys
+    }
 
 
 @pytest.mark.parametrize("entry", [entry for entry in DONE if entry["numeric"]], ids=by_id)

@@ -56,7 +56,7 @@ def test_placeholders_of_inputs_keep_static_shapes_and_what_resources_hold():
         assert tf.raw_ops.ReadVariableOp(resource=made[2], dtype=tf.float32).shape == [3, 2]
 
 
-def test_what_stands_for_several_outputs_stands_each_for_its_own():
+def test_what_represents_several_outputs_stands_each_for_its_own():
     graph = tf.Graph()
     with graph.as_default():
         one, two = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
@@ -136,7 +136,7 @@ def test_views_are_connected_to_another_after_they_were_cut_off():
         assert session.run(y, {x: [1.0, 2.0]}).tolist() == [-3.0, -6.0]
 
 
-def test_an_op_that_a_handler_keeps_may_be_cut_off_behind(net):
+def test_an_op_that_a_handler_keeps_may_be_cut_off_after_it(net):
     def handler(info: Any, op: Any, new_inputs: Any) -> Any:
         if op is net.c.op:
             ge.transform_op_in_place(info, op, detach_outputs=True)

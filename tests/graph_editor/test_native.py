@@ -71,7 +71,9 @@ def walk(index: GraphIndex, args: dict[str, Any], way: str, which: str = "") -> 
 
 def readers(index: GraphIndex, given: list[str]) -> list[str]:
     """Ops as they are, tensors as the ops that read them."""
-    found = [traversal.readers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, given)]
+    found = [
+        traversal.consumers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, given)
+    ]
     return [index.names[i] for group in found for i in group]
 
 

@@ -237,7 +237,7 @@ def test_a_script_that_saves_memory_in_gradients():
     )
 
 
-def test_a_script_that_puts_fake_quantisation_behind_activations():
+def test_a_script_that_puts_fake_quantisation_after_activations():
     held = run("""
     with tf.Graph().as_default() as g:
       x = tf.placeholder(tf.float32, [None, 2], name='x')
@@ -335,7 +335,7 @@ def test_every_public_name_is_there():
 
 
 def test_arguments_are_named_and_ordered_as_they_were():
-    told = {
+    report = {
         ge.make_list_of_op: "ops, check_graph=True, allow_graph=True, ignore_ts=False",
         ge.make_list_of_t: "ts, check_graph=True, allow_graph=True, ignore_ops=False",
         ge.get_tensors: "graph",
@@ -430,8 +430,8 @@ def test_arguments_are_named_and_ordered_as_they_were():
     two_views = (
         f"{how}_{what}" for how in ("swap", "reroute") for what in ("inputs", "outputs", "ios")
     )
-    told |= {getattr(ge, name): "sgv0, sgv1" for name in two_views}
-    for function, wanted in told.items():
+    report |= {getattr(ge, name): "sgv0, sgv1" for name in two_views}
+    for function, wanted in report.items():
         parameters = inspect.signature(function).parameters.values()
         bare = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters]
         assert ", ".join(bare) == wanted, function

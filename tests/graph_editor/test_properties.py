@@ -61,24 +61,24 @@ def test_walks_reach_what_the_edges_lead_to(graph, data):
         ops(graph, seeds), control_outputs=ge.ControlOutputs(graph) if controls else None, **options
     )
     behind = ge.get_backward_walk_ops(ops(graph, seeds), control_inputs=controls, **options)
-    told = (facts, seeds, within, fn, stop, controls, inclusive)
-    assert names(ahead) == graph_order(facts, naive.forward(*told))
-    assert names(behind) == graph_order(facts, naive.backward(*told))
+    report = (facts, seeds, within, fn, stop, controls, inclusive)
+    assert names(ahead) == graph_order(facts, naive.forward(*report))
+    assert names(behind) == graph_order(facts, naive.backward(*report))
 
 
 @examples
 @given(graph=graphs(), data=st.data())
-def test_tensors_as_seeds_stand_for_their_readers_or_their_ops(graph, data):
+def test_tensors_as_seeds_represent_their_consumers_or_their_ops(graph, data):
     facts = Facts.of(graph)
     seeds = some(data, facts.tensors, 1)
     readers = {b for _, t, b in facts.data if t in seeds}
     makers = {t.rpartition(":")[0] for t in seeds}
-    told = (None, None, (), False, True)
+    report = (None, None, (), False, True)
     assert names(ge.get_forward_walk_ops(ts(graph, seeds))) == graph_order(
-        facts, naive.forward(facts, readers, *told)
+        facts, naive.forward(facts, readers, *report)
     )
     assert names(ge.get_backward_walk_ops(ts(graph, seeds))) == graph_order(
-        facts, naive.backward(facts, makers, *told)
+        facts, naive.backward(facts, makers, *report)
     )
     assert set(names(ge.util.get_consuming_ops(ts(graph, seeds)))) == readers
     assert set(names(ge.util.get_generating_ops(ts(graph, seeds)))) == makers
@@ -134,7 +134,7 @@ def test_neighbours_and_boundary_are_read_off_the_edges(graph, data):
 
 @examples
 @given(graph=graphs(), data=st.data())
-def test_a_view_has_the_boundary_of_its_ops_and_the_tensors_beside_them(graph, data):
+def test_a_view_has_the_boundary_of_its_ops_and_the_tensors_next_to_them(graph, data):
     facts = Facts.of(graph)
     part, beside = some(data, facts.ops), some(data, facts.tensors)
     view = ge.sgv(ops(graph, part), ts(graph, beside))
@@ -158,15 +158,15 @@ def test_remaps_choose_and_repeat_and_leave_the_first_view_alone(graph, data):
     outs = data.draw(st.lists(st.integers(0, len(before[1]) - 1), max_size=6)) if before[1] else []
     by_number = view.remap(ins, outs)
     by_tensor = view.remap([view.inputs[i] for i in ins], [view.outputs[i] for i in outs])
-    told = ([before[0][i] for i in ins], [before[1][i] for i in outs])
+    report = ([before[0][i] for i in ins], [before[1][i] for i in outs])
     for made in (by_number, by_tensor, view.remap_inputs(ins).remap_outputs(outs)):
-        assert (names(made.inputs), names(made.outputs)) == told
-        assert names(made.remap_outputs_make_unique().outputs) == list(dict.fromkeys(told[1]))
-        repeated = [t for t in dict.fromkeys(told[1]) for _, u, _ in facts.data if u == t]
+        assert (names(made.inputs), names(made.outputs)) == report
+        assert names(made.remap_outputs_make_unique().outputs) == list(dict.fromkeys(report[1]))
+        repeated = [t for t in dict.fromkeys(report[1]) for _, u, _ in facts.data if u == t]
         assert names(made.remap_outputs_to_consumers().outputs) == repeated
         assert (names(made.remap_default().inputs), names(made.remap_default().outputs)) == before
-        assert names(made.remap_default(False, True).inputs) == told[0]
-        assert names(made.remap_default(True, False).outputs) == told[1]
+        assert names(made.remap_default(False, True).inputs) == report[0]
+        assert names(made.remap_default(True, False).outputs) == report[1]
     assert (names(view.inputs), names(view.outputs)) == before
 
 
@@ -197,11 +197,11 @@ def test_edges_changed_in_place_are_seen_at_once(graph, data):
         } == waits
         assert {(op.name, w.name) for op in graph.get_operations() for w in held.get(op)} == waits
         seeds = some(data, facts.ops, 1)
-        told = (facts, seeds, None, None, (), True, True)
+        report = (facts, seeds, None, None, (), True, True)
         ahead = ge.get_forward_walk_ops(ops(graph, seeds), control_outputs=held)
-        assert names(ahead) == graph_order(facts, naive.forward(*told))
+        assert names(ahead) == graph_order(facts, naive.forward(*report))
         behind = ge.get_backward_walk_ops(ops(graph, seeds), control_inputs=True)
-        assert names(behind) == graph_order(facts, naive.backward(*told))
+        assert names(behind) == graph_order(facts, naive.backward(*report))
 
 
 def change(graph: Any, data: st.DataObject) -> None:
@@ -230,5 +230,7 @@ def test_a_scope_is_a_name_and_no_pattern(graph, data):
         st.sampled_from(["net", "net/", "net/a.b", "net/a_b", "Net", "net_1/", "n", "nothing", ""])
     )
     own = name.rstrip("/")
-    told = [op for op in Facts.of(graph).ops if own and (op + "/").startswith(own + "/")]
-    assert names(ge.get_name_scope_ops(graph, name)) == told == names(ge.sgv_scope(name, graph).ops)
+    report = [op for op in Facts.of(graph).ops if own and (op + "/").startswith(own + "/")]
+    assert (
+        names(ge.get_name_scope_ops(graph, name)) == report == names(ge.sgv_scope(name, graph).ops)
+    )

@@ -98,7 +98,7 @@ def test_control_inputs_are_ops(net):
     assert net.d.op.control_inputs == []
 
 
-def test_an_op_is_put_behind_a_tensor(net):
+def test_an_op_is_put_after_a_tensor(net):
     with net.graph.as_default():
         doubled = tf.multiply(net.c, 2.0, name="doubled")
     assert ge.reroute_ts(doubled, net.c, cannot_modify=doubled.op) == 2
@@ -186,7 +186,7 @@ def test_what_is_left_of_an_edit_that_tensorflow_refuses_is_nothing():
         y = tf.nn.relu(x, name="y")
         z = placeholder([2], "z")
     assert any_.shape.rank is None
-    # RefIdentity now remembers three elements, and no veil can stand for a variable.
+    # RefIdentity now remembers three elements, and no veil can replace a variable.
     assert (
         ge.reroute_ts(three, any_, can_modify=kept.op)
         == ge.reroute_ts(any_, three, can_modify=kept.op)

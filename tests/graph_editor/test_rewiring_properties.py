@@ -138,12 +138,12 @@ def test_views_are_rerouted_and_swapped(graph, data):
         moved(wanted, names(first.outputs), names(second.outputs), swap=swap, cannot=own)
     if which != "outputs":
         moved(wanted, names(first.inputs), names(second.inputs), swap=swap, can=own)
-    told = [names(view.inputs) for view in (first, second)]
+    report = [names(view.inputs) for view in (first, second)]
     call = getattr(ge, f"{'swap' if swap else 'reroute'}_{which}")
     given = check(graph, wanted, waits_in(graph), lambda: call(first, second))
     if given and which != "outputs":
-        told = told[::-1] if swap else [told[0], told[0]]
-    assert [names(view.inputs) for view in (first, second)] == told
+        report = report[::-1] if swap else [report[0], report[0]]
+    assert [names(view.inputs) for view in (first, second)] == report
 
 
 @examples

@@ -180,9 +180,9 @@ def test_a_backward_walk_may_stop_at_ops_without_a_gradient():
         for op in ge.get_backward_walk_ops(y, within_ops_fn=lambda op: op.type != "Cast", **how)
     }
     for stop, inclusive in ([more], True), ([x], False), ([], True):
-        told = op_selector.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)
+        report = op_selector.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)
         assert set(ge.get_backward_walk_ops(y, stop_at_ts=stop, inclusive=inclusive, **how)) == set(
-            told
+            report
         )
 
 

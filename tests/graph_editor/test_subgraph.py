@@ -112,7 +112,7 @@ def test_a_view_is_a_context_and_copies_are_views_of_the_same(net):
     assert names(view.ops) == ["foo/c"]
 
 
-def test_a_view_keeps_its_tensors_until_it_is_mapped_anew(net):
+def test_a_view_keeps_its_tensors_until_it_is_mapped_again(net):
     view = ge.sgv(net.d.op)
     net.d.op._update_input(0, net.a)
     assert names(view.inputs) == ["foo/c:0"]

@@ -80,7 +80,7 @@ def test_a_copy_in_another_graph_is_initialised_and_trained_there(mlp):
     assert view.graph is other
 
 
-def test_loops_and_conditionals_run_beside_their_originals_and_have_the_same_gradients(loop):
+def test_loops_and_conditionals_run_next_to_their_originals_and_have_the_same_gradients(loop):
     _, info = ge.copy(loop, dst_scope="cp")
     x, y, dy = (loop.get_tensor_by_name(f"{name}:0") for name in ("x", "y", "dy"))
     x_, y_, dy_ = info.transformed((x, y, dy))
@@ -271,7 +271,7 @@ def test_op_by_op_what_a_handler_made_wrong_is_refused_in_a_sentence(line, chang
 
 
 @pytest.mark.parametrize("kind", ["together", "op by op"])
-def test_a_copy_stands_beside_the_copy_of_an_op_that_comes_later(line, kind):
+def test_a_copy_stands_next_to_the_copy_of_an_op_that_comes_later(line, kind):
     early, later = (line.get_operation_by_name(name) for name in ("a", "c"))
     early._set_attr("_class", v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"loc:@c"])))
     copier = ge.Transformer() if kind == "together" else by_hand()
@@ -407,11 +407,11 @@ def test_what_is_replaced_and_lies_between_is_replaced_too():
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [
-        (tf.int32, TypeError, "is int32, but stands for 'x:0', which is float32"),
+        (tf.int32, TypeError, "is int32, but represents 'x:0', which is float32"),
         (tf.float32, ValueError, "refuses"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_leaves_nothing_behind(line, value, error, words):
+def test_what_does_not_fit_is_refused_and_leaves_nothing(line, value, error, words):
     with line.as_default():
         wrong = v1.placeholder(value, [5, 2, 2], name="wrong")
         line.get_tensor_by_name("a:0").set_shape([3, 2])

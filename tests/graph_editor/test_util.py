@@ -80,7 +80,7 @@ def test_the_one_graph_of_many(net):
         util.get_unique_graph([net.a.op], check_types=(tf.Tensor,))
 
 
-def test_makers_come_as_often_as_their_tensors_and_readers_once(net):
+def test_makers_come_as_often_as_their_tensors_and_consumers_once(net):
     assert names(util.get_generating_ops([net.f, net.e, net.a])) == ["foo/bar/e", "foo/bar/e", "a"]
     assert set(names(util.get_consuming_ops([net.c, net.c]))) == {"foo/bar/d", "foo/bar/e"}
     assert util.get_consuming_ops([]) == []

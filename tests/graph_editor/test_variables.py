@@ -132,7 +132,7 @@ def test_a_transformer_asks_its_handler_for_the_op_whose_gradient_it_is(cube: Cu
     assert sorted(set(asked)) == ["mul1", "mul2"]
 
 
-def test_a_variable_stands_for_its_op_and_for_its_tensor(cube: Cube) -> None:
+def test_a_variable_represents_its_op_and_its_tensor(cube: Cube) -> None:
     own = cube.graph.get_tensor_by_name("w:0")
     assert ge.make_list_of_op([cube.w, cube.y.op]) == [cube.w.op, cube.y.op]
     assert ge.make_list_of_t(cube.w)[0] is own
@@ -181,7 +181,7 @@ def test_what_has_become_of_a_variable_is_a_variable(cube: Cube) -> None:
     assert info.transformed(cube.u) is None
 
 
-def test_an_op_that_takes_the_variable_itself_is_named_when_a_tensor_cannot_stand_for_it() -> None:
+def test_an_op_that_takes_the_variable_itself_is_named_when_a_tensor_cannot_represent_it() -> None:
     with tf.Graph().as_default():
         table, other = (
             v1.get_variable(name, [4, 2], use_resource=True) for name in ("table", "other")

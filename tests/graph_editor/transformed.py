@@ -32,7 +32,7 @@ class Transformed:
         add_setup(self.target, case["args"].get("dst_setup", []))
         self.before = {op.name: canonical(op) for op in self.target.get_operations()}
         self.collections_before = collected(self.target)
-        self.told: dict[str, Any] = {}
+        self.report: dict[str, Any] = {}
         self.view: Any = None
         self.info: Any = None
         if at_once:
@@ -56,14 +56,16 @@ class Transformed:
 
     def _take(self, result: tuple[Any, Any]) -> None:
         self.view, self.info = result
-        self.told["sgv"] = {
+        self.report["sgv"] = {
             "ops": sorted(names(self.view.ops)),
             "inputs": names(self.view.inputs),
             "outputs": names(self.view.outputs),
             "passthroughs": names(self.view.passthroughs),
         }
         copies = {op.name: self.info.transformed(op) for op in self.source.get_operations()}
-        self.told["op_map"] = {name: copy.name for name, copy in copies.items() if copy is not None}
+        self.report["op_map"] = {
+            name: copy.name for name, copy in copies.items() if copy is not None
+        }
 
     def copy(self, asked: Asked) -> None:
         self._take(ge.copy(asked.view(), dst_graph=self.target, **self._scopes()))
@@ -85,7 +87,7 @@ class Transformed:
             self.case["args"]["target_ts"], self.source.get_tensor_by_name
         )
         returned = ge.graph_replace(targets, self._replacements(), **self._scopes())
-        self.told["returned"] = ge.util.transform_tree(returned, lambda t: t.name)
+        self.report["returned"] = ge.util.transform_tree(returned, lambda t: t.name)
 
     @property
     def nodes(self) -> dict[str, Node]:
@@ -177,7 +179,7 @@ def recorded(done: Transformed) -> dict[str, Node]:
 
 
 def placeholders_for_one(done: Transformed) -> dict[str, str]:
-    """Recorded placeholders that stand for a tensor for which there is one before -> that one."""
+    """Recorded placeholders that represent a tensor for which there is one before -> that one."""
     bugs = done.case.get("known_bugs", [])
     several = {
         name for bug in bugs if bug["bug"].startswith("external_input") for name in bug["got"]
@@ -219,9 +221,9 @@ def run(done: Transformed) -> list[str]:
     return wrong
 
 
-def _same(value: Any, told: dict[str, Any], within: dict[str, Any]) -> bool:
+def _same(value: Any, report: dict[str, Any], within: dict[str, Any]) -> bool:
     flat = np.ravel(value)
     if flat.dtype == object:
-        return [text.decode() for text in flat] == told["data"]
-    same = np.allclose(flat, np.array(told["data"]), within["rtol"], within["atol"])
-    return bool(same) and list(np.shape(value)) == told["shape"]
+        return [text.decode() for text in flat] == report["data"]
+    same = np.allclose(flat, np.array(report["data"]), within["rtol"], within["atol"])
+    return bool(same) and list(np.shape(value)) == report["shape"]

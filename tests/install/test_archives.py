@@ -28,8 +28,8 @@ def works(environment: Environment, installed_in: Path) -> None:
     """
     assert "works" in environment.run("python", WORKS, str(installed_in))
     assert "usage: tfgraphwidget" in environment.run("tfgraphwidget", "--help")
-    told = environment.run("tfgraphwidget", "info", "edited.pb")
-    assert "MatMul" in told
+    reported = environment.run("tfgraphwidget", "info", "edited.pb")
+    assert "MatMul" in reported
     listed = environment.run("python", "-m", "jupyterlab.labextensions", "list")
     (line,) = [line for line in listed.splitlines() if "tfgraphwidget" in line]
     assert "enabled" in line
@@ -40,7 +40,7 @@ def works(environment: Environment, installed_in: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["wheel", slow("sdist")])
 @pytest.mark.slow
-def test_it_works_with_no_node_and_leaves_nothing_behind(
+def test_it_works_with_no_node_and_leaves_nothing(
     kind: str, archives: dict[str, Path], environment: Environment
 ) -> None:
     files, folders = environment.files(), environment.folders()

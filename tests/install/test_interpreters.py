@@ -73,6 +73,6 @@ def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) ->
 
 
 def test_the_classifiers_name_what_can_be_run() -> None:
-    told = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
-    assert set(told) <= set(VERSIONS)
-    assert f"{sys.version_info[0]}.{sys.version_info[1]}" in told
+    report = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert set(report) <= set(VERSIONS)
+    assert f"{sys.version_info[0]}.{sys.version_info[1]}" in report

@@ -55,14 +55,14 @@ class Page:
         content = message["content"]
         if message["msg_type"] != "comm_msg" or content["comm_id"] != self.comm:
             return None
-        told = dict(content["data"])
-        if told["type"] == "working":
-            self.worked.append(told)
+        report = dict(content["data"])
+        if report["type"] == "working":
+            self.worked.append(report)
             self.on_work()
             return None
-        if "id" in told:
-            return told
-        self.pushed.append(told)
+        if "id" in report:
+            return report
+        self.pushed.append(report)
         return None
 
     def value(self, expression: str) -> str:
@@ -106,7 +106,7 @@ def client() -> Iterator[BlockingKernelClient]:
     manager.shutdown_kernel(now=True)
 
 
-def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> None:
+def test_a_page_lists_opens_and_follows_edits(client: BlockingKernelClient) -> None:
     page = Page(client)
     assert page.say({"id": 1, "type": "choices"}) == {"id": 1, "type": "choices", "choices": []}
     assert page.value("'tensorflow' in __import__('sys').modules") == "False"
@@ -154,7 +154,7 @@ def write_large_graph(path: Path, ops: int = 8_000) -> None:
     path.write_bytes(graph.SerializeToString())
 
 
-def test_long_work_tells_how_far_it_is_and_is_cancelled(
+def test_long_work_reports_its_progress_and_is_cancelled(
     client: BlockingKernelClient, tmp_path: Path
 ) -> None:
     write_large_graph(tmp_path / "large.pb")
@@ -164,7 +164,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
         "from tfgraphwidget.widget import request_loop\nrequest_loop._SECONDS_OF_SILENCE = 0.0"
     )
     opened = page.say(
-        {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True}
+        {"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "wants_progress": True}
     )
     assert opened["type"] == "opened"
     assert {"type": "working", "id": 1, "what": "Reading the graph"}.items() <= page.worked[
@@ -175,7 +175,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(
     kernel = int(page.value("__import__('os').getpid()"))
     page.on_work = lambda: os.kill(kernel, signal.SIGINT)
     asked = {"type": "save", "kind": "page", "name": "large.html"}
-    reply = page.say({"id": 2, **asked, "tells": True})
+    reply = page.say({"id": 2, **asked, "wants_progress": True})
     assert (reply["type"], reply["error"]) == ("refusal", "Interrupted")
     assert page.worked
     assert [file.name for file in tmp_path.iterdir()] == ["large.pb"]
@@ -205,7 +205,7 @@ def test_what_makes_no_sense_gets_one_refusal(
     assert reply["why"]
 
 
-def test_the_oldest_talks_end_when_pages_leave_them_behind(client: BlockingKernelClient) -> None:
+def test_the_oldest_talks_end_when_pages_leave_them(client: BlockingKernelClient) -> None:
     pages = [Page(client) for _ in range(40)]
     assert pages[-1].say({"id": 1, "type": "choices"})["type"] == "choices"
     assert page_count(pages[-1]) <= 32

@@ -78,9 +78,9 @@ def open_at(path: Path, **kept: Any) -> documents.Document:
     return documents.open_document({"path": path.name, "root": str(path.parent), **kept})
 
 
-def as_sent(told: dict[str, Any]) -> dict[str, Any]:
+def as_sent(report: dict[str, Any]) -> dict[str, Any]:
     """What has gone to the page and back."""
-    sent: dict[str, Any] = json.loads(json.dumps(told))
+    sent: dict[str, Any] = json.loads(json.dumps(report))
     return sent
 
 
@@ -115,7 +115,7 @@ def test_a_name_is_data_whatever_it_holds(frozen: Path, name: str) -> None:
     assert (odd.parent / f"{name} 2.pbtxt").is_file()
 
 
-def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
+def test_a_file_is_opened_once_and_again_when_asked(frozen: Path) -> None:
     document = open_at(frozen)
     assert open_at(frozen) is document
     document.editor.remove("c")
@@ -125,7 +125,7 @@ def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
     assert "c" in again.editor._core.index.ids
 
 
-def test_a_file_that_is_opened_anew_lets_go_of_its_old_graph(frozen: Path) -> None:
+def test_a_file_that_is_opened_again_lets_go_of_its_old_graph(frozen: Path) -> None:
     document = open_at(frozen)
     assert document.editor.view.widget.comm is not None
     graph = weakref.ref(document.editor.graph)
@@ -200,19 +200,19 @@ def test_a_file_that_is_no_graph_is_refused_in_one_sentence(
 # What the page keeps
 
 
-def test_each_edit_is_told_once_and_looking_is_not(frozen: Path) -> None:
-    document, told = open_at(frozen), []
-    document.follow(told.append)
+def test_each_edit_is_reported_once_and_looking_is_not(frozen: Path) -> None:
+    document, report = open_at(frozen), []
+    document.follow(report.append)
     document.editor.mark("a:0", "b:0")
-    assert told == []
+    assert report == []
     document.editor.bypass("b")
     document.editor.undo()
     document.editor.redo()
-    assert [(one["dirty"], one["count"]) for one in told] == [(True, 1), (False, 0), (True, 1)]
-    assert "bypass" in told[0]["line"]
-    document.unfollow(told.append)
+    assert [(one["dirty"], one["count"]) for one in report] == [(True, 1), (False, 0), (True, 1)]
+    assert "bypass" in report[0]["line"]
+    document.unfollow(report.append)
     document.editor.undo()
-    assert len(told) == 3
+    assert len(report) == 3
 
 
 def test_edits_are_done_again_after_a_restart(frozen: Path) -> None:
@@ -243,7 +243,7 @@ def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
     )
 
 
-def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
+def test_only_the_page_that_gave_edits_learns_that_they_were_not_done(frozen: Path) -> None:
     before = open_at(frozen)
     before.editor.bypass("b")
     kept = as_sent(before.status())
@@ -277,8 +277,8 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
     document.move({"path": "below/other.pb", "root": str(frozen.parent)})
     # Another page says so too.
     document.move({"path": "below/other.pb", "root": str(frozen.parent)})
-    told = document.status()
-    assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
+    report = document.status()
+    assert (report["title"], report["count"], report["stamp"]) == ("other.pb", 1, stamp)
     assert document.exporter.folder == moved.parent
     assert (
         documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
@@ -301,13 +301,13 @@ def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(froz
     assert open_at(frozen, again=True, edits=[{"command": "__import__('os')"}]).notice
 
 
-def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
+def test_an_edit_that_no_file_can_hold_is_reported(frozen: Path) -> None:
     document = open_at(frozen)
     document.editor.insert("a:0", lambda t: t + 1)
-    told = document.status()
-    assert told["edits"] is None
-    assert "function" in told["lost"]
-    assert told["dirty"]
+    report = document.status()
+    assert report["edits"] is None
+    assert "function" in report["lost"]
+    assert report["dirty"]
 
 
 # Saving
@@ -315,23 +315,23 @@ def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
 
 def test_the_kinds_begin_with_the_files_own(frozen: Path, meta: Path, saved_model: Path) -> None:
     for path, first in ((frozen, "graph"), (meta, "meta"), (saved_model, "saved_model")):
-        told = open_at(path).kinds()
-        assert told["kinds"][0]["kind"] == first
-        assert told["kinds"][0]["name"] in {f"{path.stem}_edited{path.suffix}", "model_edited/"}
-        names = {kind["name"] for kind in told["kinds"]}
-        assert not any((Path(told["folder"]) / name).exists() for name in names)
+        report = open_at(path).kinds()
+        assert report["kinds"][0]["kind"] == first
+        assert report["kinds"][0]["name"] in {f"{path.stem}_edited{path.suffix}", "model_edited/"}
+        names = {kind["name"] for kind in report["kinds"]}
+        assert not any((Path(report["folder"]) / name).exists() for name in names)
 
 
 def test_kinds_that_the_source_does_not_allow_say_why(meta: Path) -> None:
     for file in meta.parent.glob("model.*[!a]"):
         file.unlink()
     document = open_at(meta)
-    told = {kind["kind"]: kind for kind in document.kinds()["kinds"]}
-    assert all("no checkpoint" in told[kind]["refused"] for kind in ("saved_model", "frozen"))
-    assert all("no edits" in told[kind]["refused"] for kind in ("script", "edits"))
-    assert not any(told[kind]["refused"] for kind in ("graph", "text", "meta", "svg"))
-    assert "without a checkpoint" in told["meta"]["about"]
-    about = document.save({"kind": "meta", "name": told["meta"]["name"]})["about"]
+    report = {kind["kind"]: kind for kind in document.kinds()["kinds"]}
+    assert all("no checkpoint" in report[kind]["refused"] for kind in ("saved_model", "frozen"))
+    assert all("no edits" in report[kind]["refused"] for kind in ("script", "edits"))
+    assert not any(report[kind]["refused"] for kind in ("graph", "text", "meta", "svg"))
+    assert "without a checkpoint" in report["meta"]["about"]
+    about = document.save({"kind": "meta", "name": report["meta"]["name"]})["about"]
     assert "no values here" in about
     assert sorted(file.name for file in meta.parent.glob("model*")) == [
         "model.meta",
@@ -365,13 +365,13 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
     document = open_at(meta)
     document.editor.mark("x:0", "net/logits:0")
     document.editor.set_attr("x", "shape", [2, 3])
-    told = {one["kind"]: one for one in document.kinds()["kinds"]}
-    reply = document.save({"kind": kind, "name": told[kind]["name"]})
+    report = {one["kind"]: one for one in document.kinds()["kinds"]}
+    reply = document.save({"kind": kind, "name": report[kind]["name"]})
     assert Path(reply["path"]).exists()
     ending = "frozen" if kind == "frozen" else "edited"
     name = f"model_{ending}{save_formats.find_save_format(kind).suffix}"
     assert reply["about"].startswith(f"Saved as {name}, ")
-    assert document.status()["dirty"] is not told[kind]["keeps"]
+    assert document.status()["dirty"] is not report[kind]["keeps"]
     if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
         assert tgw.edit(reply["path"])._core.index.names
 
@@ -427,7 +427,7 @@ def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     assert tf.saved_model.load(str(saved_model.parent)).signatures
 
 
-def test_what_is_saved_beside_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
+def test_what_is_saved_next_to_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
     document = open_at(saved_model)
     saved = document.save({"kind": "graph", "name": "beside.pb"})
     assert saved["about"].startswith("Saved as beside.pb, ")
@@ -512,14 +512,14 @@ class Line:
         self.sent: list[dict[str, Any]] = []
         self.send = self.sent.append
 
-    def on_msg(self, heard: Any) -> None:
-        self.say = lambda data: heard({"content": {"data": data}})
+    def on_msg(self, calls: Any) -> None:
+        self.say = lambda data: calls({"content": {"data": data}})
 
     def on_close(self, closed: Any) -> None:
         pass
 
 
-def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
+def test_an_interrupt_after_the_writing_claims_nothing_of_the_file(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line, size = Line(), exporter.format_size

@@ -52,12 +52,12 @@ def test_everything_that_holds_a_graph_is_listed_in_the_order_it_was_made(line: 
         ]  # fmt: skip
 
 
-def test_what_is_said_of_each_tells_them_apart(line: tf.Graph):
+def test_what_is_said_of_each_distinguishes_them(line: tf.Graph):
     model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
     held = {"g": line, "m": model, "f": doubled, "default": v1.get_default_graph()}
-    told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
-    assert told["default"].endswith("ops, the default graph")
-    assert (told["g"], told["m"], told["f"]) == ("7 ops", "Sequential, 1 layer", "doubled")
+    reply = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
+    assert reply["default"].endswith("ops, the default graph")
+    assert (reply["g"], reply["m"], reply["f"]) == ("7 ops", "Sequential, 1 layer", "doubled")
 
 
 def test_the_default_graph_is_a_choice_once_it_has_ops_and_only_under_one_name():
@@ -161,26 +161,26 @@ def test_a_variable_that_is_gone_is_refused_by_name(line: tf.Graph):
 def test_a_clone_is_a_variable_and_its_line_has_the_names_of_the_notebook(line: tf.Graph):
     held: dict[Any, Any] = {"g": line, "editor": 1, "copy": 2}
     panel = namespace.open_variable("g", held)
-    told: list[dict[str, Any]] = []
-    panel.follow(told.append)
+    reply: list[dict[str, Any]] = []
+    panel.follow(reply.append)
     panel.editor.clone(["a:0"], ["c:0"], into="copy")
     assert (held["copy"], held["editor"]) == (2, 1)
     assert held["copy_2"] is panel.editor["copy"]
-    assert told[-1]["line"].startswith("copy_2 = editor_2.clone(")
-    assert told[-1]["dirty"]
+    assert reply[-1]["line"].startswith("copy_2 = editor_2.clone(")
+    assert reply[-1]["dirty"]
     panel.editor.undo()
-    assert (told[-1]["line"], told[-1]["dirty"]) == ("", False)
+    assert (reply[-1]["line"], reply[-1]["dirty"]) == ("", False)
 
 
-def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_told(line: tf.Graph):
+def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_sent(line: tf.Graph):
     panel = namespace.open_variable("g", {"g": line})
-    told: list[dict[str, Any]] = []
-    panel.follow(told.append)
+    reply: list[dict[str, Any]] = []
+    panel.follow(reply.append)
     panel.editor.mark(["a"], ["c"])
-    assert told == []
-    panel.unfollow(told.append)
+    assert reply == []
+    panel.unfollow(reply.append)
     panel.editor.clone(["a:0"], ["c:0"], into="copy")
-    assert told == []
+    assert reply == []
 
 
 def test_the_line_that_opens_the_graph_again_has_the_notebooks_names_and_opens_it(line: tf.Graph):
@@ -188,11 +188,11 @@ def test_the_line_that_opens_the_graph_again_has_the_notebooks_names_and_opens_i
     with v1.Session(graph=line) as session:
         held: dict[Any, Any] = {"g": line, "sess": session, "f": fresh, "editor": "vim"}
         panel = namespace.open_variable("g", held)
-        told = panel.status()["opening"]
-        assert told == "import tfgraphwidget as tgw; editor_2 = tgw.edit(g, session=sess)"
+        reply = panel.status()["opening"]
+        assert reply == "import tfgraphwidget as tgw; editor_2 = tgw.edit(g, session=sess)"
         namespace._opened.clear()
         del held["editor_2"]
-        exec(told, held)
+        exec(reply, held)
         assert held["editor_2"].session is session
         assert (
             namespace.open_variable("sess", held).status()["opening"] == "editor_2 = tgw.edit(sess)"
@@ -208,48 +208,48 @@ def test_what_no_variable_holds_is_not_said_to_open_again(line: tf.Graph):
     assert namespace.open_variable("a graph", {"a graph": line}).status()["opening"] == ""
 
 
-def test_a_panel_tells_how_many_edits_there_are(line: tf.Graph):
+def test_a_panel_shows_how_many_edits_there_are(line: tf.Graph):
     panel = namespace.open_variable("g", {"g": line})
-    told: list[dict[str, Any]] = []
-    panel.follow(told.append)
+    reply: list[dict[str, Any]] = []
+    panel.follow(reply.append)
     panel.editor.rename("c", "d")
     panel.editor.rename("d", "e")
     panel.editor.undo()
-    assert [one["count"] for one in told] == [1, 2, 1]
+    assert [one["count"] for one in reply] == [1, 2, 1]
 
 
 def test_a_line_has_the_name_that_the_editor_has_now(line: tf.Graph):
     held: dict[Any, Any] = {"g": line}
     panel = namespace.open_variable("g", held)
-    told: list[dict[str, Any]] = []
-    panel.follow(told.append)
+    reply: list[dict[str, Any]] = []
+    panel.follow(reply.append)
     held["editor"] = other = tgw.edit(tf.Graph())
     panel.editor.rename("c", "d")
-    assert told[-1]["line"].startswith("editor_2.rename(")
-    assert told[-1]["variable"] == "editor_2"
+    assert reply[-1]["line"].startswith("editor_2.rename(")
+    assert reply[-1]["variable"] == "editor_2"
     assert (held["editor"], held["editor_2"]) == (other, panel.editor)
     held["mine"] = held.pop("editor_2")
     panel.editor.rename("d", "e")
-    assert told[-1]["line"].startswith("mine.rename(")
+    assert reply[-1]["line"].startswith("mine.rename(")
 
 
 def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undone(line: tf.Graph):
     held: dict[Any, Any] = {"g": line}
     panel = namespace.open_variable("g", held)
-    told: list[dict[str, Any]] = []
-    panel.follow(told.append)
+    reply: list[dict[str, Any]] = []
+    panel.follow(reply.append)
     panel.editor.clone(["a:0"], ["c:0"], into="member", times=2)
     panel.editor.rename("c", "d")
     for _ in range(2):
         panel.editor.history.goto(0)
         panel.editor.history.goto(2)
         panel.editor.undo()
-        assert told[-1]["line"].startswith("member = editor.clone(")
+        assert reply[-1]["line"].startswith("member = editor.clone(")
     assert set(held) == {"g", "editor", "member"}
     assert held["member"] == list(panel.editor._core.executor.copies.values())
 
 
-def test_what_is_told_of_a_graph_is_what_its_editor_says():
+def test_what_is_reported_of_a_graph_is_what_its_editor_says():
     graph = tf.Graph()
     with graph.as_default():
         tf.identity(tf.constant(1.0), name="a")
@@ -267,6 +267,6 @@ def test_what_is_told_of_a_graph_is_what_its_editor_says():
         "step": step,
         "trace": step.get_concrete_function(tf.TensorSpec([2])),
     }
-    told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
-    assert told["g"] == f"{len(editor._core.index)} ops"
-    assert (told["step"], told["trace"]) == ("step", "step")  # and not b'__inference_step_12'
+    reply = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
+    assert reply["g"] == f"{len(editor._core.index)} ops"
+    assert (reply["step"], reply["trace"]) == ("step", "step")  # and not b'__inference_step_12'

@@ -266,7 +266,7 @@ def test_a_dropout_that_is_turned_off_by_what_is_fed_is_not_said_to_be_active() 
     assert finding.fix is not None
 
 
-def test_labels_beside_a_batch_are_a_batch() -> None:
+def test_labels_next_to_a_batch_are_a_batch() -> None:
     editor = graph_of(
         lambda x: x * tf.expand_dims(v1.placeholder(tf.float32, [8], "labels"), 1), (8, 4)
     )
@@ -294,7 +294,7 @@ def test_a_baked_batch_size_names_the_constants_that_hold_it() -> None:
     assert finding.fix.code() == 'editor.passes.set_input(tensor="x:0", shape=[None, 4], fix=True)'
 
 
-def test_a_batch_size_in_a_constant_of_which_nobody_knows_another_value_has_no_fix() -> None:
+def test_a_batch_size_in_a_constant_of_which_no_one_knows_another_value_has_no_fix() -> None:
     finding = graph_of(lambda x: x * tf.constant(np.ones([8, 1], np.float32)), (8, 4)).lint(
         only=["batch-size"]
     )[0]
@@ -354,7 +354,7 @@ def two_ways_in() -> Any:
         (["parse:0", "y:0"], ["y:0"], [("warning", "parse")]),
     ],
 )
-def test_what_lies_behind_a_tensor_that_a_signature_feeds_is_not_needed(
+def test_what_lies_after_a_tensor_that_a_signature_feeds_is_not_needed(
     inputs: list[str], outputs: list[str], found: list[tuple[str, str]]
 ) -> None:
     meta = v1.MetaGraphDef(graph_def=two_ways_in())

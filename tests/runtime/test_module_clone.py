@@ -40,13 +40,13 @@ def clone(
     """A module of the body that one stands in."""
     body = editor._core.view.body
     ends = editor._core.view.names(inputs), editor._core.view.names(outputs)
-    told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
+    reported: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
     return as_module(
         editor._core.index,
         captured_state(editor._core.source, body),
         *ends,
         into,
-        **told,
+        **reported,
         **options,
     )
 
@@ -376,7 +376,7 @@ def test_a_lookup_table_is_copied_with_what_it_holds(table: Any, tmp_path: Path)
     np.testing.assert_allclose(tf.saved_model.load(str(tmp_path))(given), expected)
 
 
-def test_a_shared_table_is_told_and_is_the_original_s() -> None:
+def test_a_shared_table_is_reported_and_is_the_original_s() -> None:
     words = Words(_mutable())
     module = clone(tgw.edit(words.__call__), variables="shared")
     words.table.insert(tf.constant(["b"]), tf.constant([0], tf.int64))
@@ -574,7 +574,7 @@ def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_th
         module(x)
 
 
-def test_a_python_function_runs_and_is_told() -> None:
+def test_a_python_function_runs_and_is_reported() -> None:
     w = tf.Variable(2.0, name="w")
 
     @tf.function(input_signature=[tf.TensorSpec([])])
@@ -601,7 +601,7 @@ def test_what_hangs_on_another_argument_is_refused_with_the_tensor_to_add() -> N
     assert clone(editor, (), ["exp"]).inputs == ("x:0",)
 
 
-def test_a_side_effect_on_the_way_stays_with_the_copy_and_one_behind_it_does_not(net: Net) -> None:
+def test_a_side_effect_on_the_way_stays_with_the_copy_and_one_after_it_does_not(net: Net) -> None:
     @tf.function(input_signature=[tf.TensorSpec([])])
     def counted(x: tf.Tensor) -> tf.Tensor:
         y = tf.exp(x, name="exp")

@@ -176,9 +176,9 @@ def test_a_preview_refuses_what_the_clone_refuses(
     class Previewing:
         ops, clone = editor.ops, staticmethod(partial(editor.preview, editor.clone))
 
-    with pytest.raises(SessionRefused) as told:
+    with pytest.raises(SessionRefused) as reported:
         REFUSED[what](Previewing(), tmp_path)  # type: ignore[arg-type]
-    assert told.value.why == done.value.why
+    assert reported.value.why == done.value.why
 
 
 @pytest.mark.sample(1)
@@ -330,10 +330,10 @@ def test_soft_placement_lets_a_clone_stand_on_a_gpu_that_is_not_there_and_says_s
     graph = build_mlp(resource=True)
     with opened(graph, soft=True) as session:
         editor = tgw.edit(graph, session=session)
-        (told,) = editor.preview(editor.clone, *BOUNDARY, "q", device=GPU).dropped
+        (reported,) = editor.preview(editor.clone, *BOUNDARY, "q", device=GPU).dropped
         copy = editor.clone(*BOUNDARY, "q", device=GPU)
-        assert copy.report.dropped == (told,)
-        assert "runs on CPU" in told
+        assert copy.report.dropped == (reported,)
+        assert "runs on CPU" in reported
         assert session.run("q/net/logits:0", {"x:0": np.ones((1, 3))}).shape == (1, 4)
         assert graph.get_operation_by_name("q/net/logits").device == GPU
 
@@ -341,8 +341,8 @@ def test_soft_placement_lets_a_clone_stand_on_a_gpu_that_is_not_there_and_says_s
 def test_without_a_session_a_clone_may_stand_anywhere_and_a_sentence_says_what_it_needs() -> None:
     graph = build_mlp(resource=True)
     editor = tgw.edit(graph)
-    (told,) = editor.clone(*BOUNDARY, "q", device=GPU, init="none").report.dropped
-    assert "allow_soft_placement=True" in told
+    (reported,) = editor.clone(*BOUNDARY, "q", device=GPU, init="none").report.dropped
+    assert "allow_soft_placement=True" in reported
     assert editor.clone(*BOUNDARY, "p", init="none").report.dropped == ()
 
 
@@ -463,7 +463,7 @@ def test_renewal_frees_a_session_that_an_op_of_another_cell_has_ended(
     assert tgw.renew(session) == ()
 
 
-def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_told() -> None:
+def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_reported() -> None:
     graph = tf.Graph()
     with graph.as_default():
         queue = v1.FIFOQueue(3, [tf.float32], shapes=[[]], name="queue")

@@ -155,9 +155,9 @@ def test_what_is_proven_is_what_is_imported_whatever_it_reads_from_outside() -> 
     assert graph.get_operation_by_name("new/sum").control_inputs == [done]
     with v1.Session(graph=graph) as session, graph.as_default():
         session.run(v1.global_variables_initializer())
-        shaped, told = session.run(["new/shaped:0", "new/text:0"], {"x:0": [0, 0, 1, 2]})
+        shaped, report = session.run(["new/shaped:0", "new/text:0"], {"x:0": [0, 0, 1, 2]})
     assert np.array_equal(shaped, [[3], [4]])
-    assert told == [b"a"]
+    assert report == [b"a"]
 
 
 def test_a_function_that_the_graph_lacks_comes_along(line: tf.Graph) -> None:

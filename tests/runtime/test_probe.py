@@ -90,7 +90,7 @@ def test_extreme_values_make_no_trouble(value: np.ndarray[Any, Any]) -> None:
     assert sum(stats.histogram) == finite - stats.nans
 
 
-def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Graph) -> None:
+def test_an_op_represents_its_tensors_and_what_has_no_value_says_so(kinds: tf.Graph) -> None:
     editor = tgw.edit(kinds, session=v1.Session(graph=kinds))
     found = editor.probe(["halves", "nothing", "table"], {"x": [1.0, 2.0]})
     assert list(found) == ["halves:0", "halves:1", "table:0"]
@@ -100,15 +100,15 @@ def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Gr
     assert len(editor.probe(editor.ops(type="Log"), {"x": [1.0]})) == 1
 
 
-def test_a_variable_stands_for_its_value(editor: tgw.GraphEditor) -> None:
+def test_a_variable_represents_its_value(editor: tgw.GraphEditor) -> None:
     (found,) = editor.probe("net/one/w").values()
     assert (found.dtype, found.shape) == ("float32", (3, 4))
     assert found.least < found.mean < found.most
 
 
 def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
-    told: list[int] = []
-    editor._core.listeners.append(lambda: told.append(1))
+    report: list[int] = []
+    editor._core.listeners.append(lambda: report.append(1))
     before = editor.graph.version, editor.history
     editor.probe("net/logits", {"x": np.ones((2, 3))})
     assert (editor.graph.version, editor.history) == before
@@ -116,7 +116,7 @@ def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
     assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 4)
     editor._core.evaluator.forget_probe()
     assert editor._core.evaluator.probed == {}
-    assert len(told) == 2
+    assert len(report) == 2
 
 
 def test_what_was_probed_before_an_edit_is_not_shown_after_it(editor: tgw.GraphEditor) -> None:
@@ -343,7 +343,7 @@ def queue_fed() -> tuple[tf.Graph, v1.Session]:
     return graph, v1.Session(graph=graph)
 
 
-def test_a_queue_that_nothing_fills_is_named_and_nobody_waits_for_it_without_end(
+def test_a_queue_that_nothing_fills_is_named_and_nothing_waits_for_it_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graph, session = queue_fed()

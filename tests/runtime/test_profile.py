@@ -35,8 +35,8 @@ def conv() -> tf.Graph:
 
 def rows(editor: tgw.GraphEditor, batch: int = 1) -> dict[str, dict[str, Any]]:
     table = editor.table(batch=batch)
-    told = table if isinstance(table, list) else table.to_dict("records")
-    return {row["name"]: row for row in told}
+    report = table if isinstance(table, list) else table.to_dict("records")
+    return {row["name"]: row for row in report}
 
 
 def costs(graph: tf.Graph, batch: int = 1) -> dict[str, dict[str, Any]]:
@@ -102,7 +102,7 @@ def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
     ]
 
 
-def test_a_function_that_calls_itself_and_one_that_tells_nothing_are_unknown():
+def test_a_function_that_calls_itself_and_one_that_says_nothing_are_unknown():
     graph_def = v1.GraphDef()
     for name, called in (("again", "again"), ("silent", "")):
         function = graph_def.library.function.add()
@@ -221,8 +221,8 @@ def net() -> tuple[tf.Graph, dict[str, Any]]:
 
 def joined_as(found: Any) -> dict[str, str]:
     return {
-        op: told
-        for op, told in found.fused.items()
+        op: report
+        for op, report in found.fused.items()
         if op in ("conv", "bias", "out", "mm", "add", "end")
     }
 
@@ -233,7 +233,7 @@ JOINED = {
 }
 
 
-def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path):
+def test_what_runs_as_one_is_reported_once_under_the_op_that_does_the_work(tmp_path):
     graph, feed = net()
     session = initialised(graph)
     editor = tgw.edit(graph, session=session)
@@ -262,7 +262,7 @@ def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():
     graph, feed = net()
     editor = tgw.edit(graph, session=initialised(graph))
     assert joined_as(editor.measure("end", {"flat:0": np.ones((6, 4))})) == {
-        op: told for op, told in JOINED.items() if told == "mm"
+        op: report for op, report in JOINED.items() if report == "mm"
     }
     assert joined_as(editor.measure("end", {"add:0": np.ones((6, 5))})) == {}
     # What is fetched in between runs by itself, or as the end.
@@ -281,7 +281,9 @@ def test_memory_is_what_an_op_asked_for():
     assert found["y"].memory >= 200 * 200 * 4
 
 
-def test_without_names_the_chosen_outputs_are_measured_or_else_all_ends(editor, batch):
+def test_without_names_the_chosen_outputs_are_measured_or_else_all_inputs_and_outputs(
+    editor, batch
+):
     whole = editor.measure(feeds={"x": batch})
     editor.mark("x", "net/one/out")
     part = editor.measure(feeds={"x": batch})
@@ -315,7 +317,7 @@ def test_a_profile_will_do(editor, session, batch, tmp_path):
 
 
 @pytest.mark.parametrize("metadata", [42, "nowhere", v1.RunMetadata()])
-def test_metadata_that_tells_nothing_is_refused_and_forgets_nothing(editor, batch, metadata):
+def test_metadata_that_says_nothing_is_refused_and_forgets_nothing(editor, batch, metadata):
     editor.measure("net/logits", {"x": batch})
     with pytest.raises(GraphEditError, match=r"RunMetadata|profile"):
         editor.measure(metadata=metadata)

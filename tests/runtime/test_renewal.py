@@ -847,7 +847,7 @@ def test_the_session_inside_a_monitored_one_is_renewed(graph: tf.Graph) -> None:
 
 
 @pytest.mark.slow
-def test_many_renewals_leave_nothing_behind(graph: tf.Graph) -> None:
+def test_many_renewals_leave_nothing(graph: tf.Graph) -> None:
     fills, looks = everything(graph)
     with v1.Session(graph=graph) as session:
         session.run(fills)
@@ -992,7 +992,7 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
             assert editor._core.index.names == nodes
 
 
-def test_elements_that_could_not_be_moved_at_all_are_told_of(
+def test_elements_that_could_not_be_moved_at_all_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def failing(*_: Any) -> Any:
@@ -1031,7 +1031,7 @@ def test_a_renewal_that_is_interrupted_leaves_nothing_to_be_seen() -> None:
         session.close()
 
 
-def test_a_partial_run_under_way_is_told_of_and_one_that_is_over_is_not(graph: tf.Graph) -> None:
+def test_a_partial_run_under_way_is_reported_and_one_that_is_over_is_not(graph: tf.Graph) -> None:
     x, other = (v1.placeholder(tf.float32, [], name=name) for name in ("x", "other"))
     y = tf.multiply(x, tf.constant(2.0), name="y")
     tf.add(y, other, name="z")
@@ -1093,7 +1093,7 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         )
 
 
-def test_a_session_that_an_editor_has_had_is_closed_when_nobody_has_it(graph: tf.Graph) -> None:
+def test_a_session_that_an_editor_has_had_is_closed_when_nothing_holds_it(graph: tf.Graph) -> None:
     tf.constant(1.0)
     session = v1.Session(graph=graph)
     tgw.edit(graph, session=session)

@@ -74,7 +74,7 @@ def test_devices_of_other_machines_are_left_out() -> None:
         assert sandbox.run(["c:0"], {}) == [1.0]
 
 
-def test_what_cannot_run_is_told_in_one_sentence() -> None:
+def test_what_cannot_run_is_reported_in_one_sentence() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [2], name="x")

@@ -64,7 +64,7 @@ def shape_attr(shape: Any) -> Any:
 FLOAT = v1.AttrValue(type=tf.float32.as_datatype_enum)
 
 
-def told(patch: Patch) -> dict[str, tuple[Shape, Shape]]:
+def report(patch: Patch) -> dict[str, tuple[Shape, Shape]]:
     return {f"{s.op}:{s.port}": (s.before, s.after) for s in patch.shapes}
 
 
@@ -120,7 +120,7 @@ def test_control_inputs_and_devices_have_no_shapes(chain, asked):
 
 def test_a_sharper_shape_flows_as_far_as_it_goes(chain):
     patch = infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp"))
-    assert told(patch) == {
+    assert report(patch) == {
         "product:0": ((None, 4), (32, 4)),
         "relu:0": ((None, 4), (32, 4)),
         "flat:0": ((None, None), (64, 2)),
@@ -137,7 +137,7 @@ def test_a_shape_becomes_unknown_again(chain):
         infer_patch_shapes(chain, reading(chain, "product", "full", "product/ReadVariableOp")),
     )
     patch = infer_patch_shapes(sharp, reading(sharp, "product", "x", "product/ReadVariableOp"))
-    assert told(patch)["out:0"] == ((64, 2), (None, None))
+    assert report(patch)["out:0"] == ((64, 2), (None, None))
 
 
 def test_values_that_shape_functions_read_are_texts_too(tmp_path):
@@ -173,12 +173,12 @@ def test_values_that_shape_functions_read_are_texts_too(tmp_path):
 
 def test_it_stops_where_shapes_stay(chain, asked):
     patch = infer_patch_shapes(chain, reading(chain, "relu", "any"))
-    assert told(patch) == {"relu:0": ((None, 4), None), "shape:0": ((2,), (None,))}
+    assert report(patch) == {"relu:0": ((None, 4), None), "shape:0": ((2,), (None,))}
     assert "Reshape" in asked  # which makes the same of it
     assert "Identity" not in asked
 
 
-def test_a_refusal_names_reader_source_and_both_shapes(chain):
+def test_a_refusal_names_consumer_source_and_both_shapes(chain):
     with pytest.raises(GraphEditError) as refused:
         infer_patch_shapes(chain, reading(chain, "product", "wide", "product/ReadVariableOp"))
     assert refused.value.why == (
@@ -201,9 +201,9 @@ def test_a_refusal_downstream_names_what_was_edited(mlp):
     assert "'net/one/out:0' of shape (None, 9) in place of (None, 4)" in refused.value.why
 
 
-def test_what_the_variable_behind_a_handle_is_flows_through_its_read(chain):
+def test_what_the_variable_of_a_handle_is_flows_through_its_read(chain):
     patch = infer_patch_shapes(chain, reading(chain, "product/ReadVariableOp", "w5"))
-    assert told(patch) == {
+    assert report(patch) == {
         "product/ReadVariableOp:0": ((3, 4), (3, 5)),
         "product:0": ((None, 4), (None, 5)),
         "relu:0": ((None, 4), (None, 5)),
@@ -216,7 +216,7 @@ def test_a_ref_variable_is_read_by_its_shape():
         v1.get_variable("b", [2, 3], use_resource=False)
         tf.add(v1.assign(a, [1.0, 2.0, 3.0], name="set"), 1.0, name="more")
     index = index_of(graph)
-    assert told(infer_patch_shapes(index, reading(index, "more", "b", "more/y"))) == {
+    assert report(infer_patch_shapes(index, reading(index, "more", "b", "more/y"))) == {
         "more:0": ((3,), (2, 3))
     }
 
@@ -225,7 +225,7 @@ def test_numbers_that_shapes_hang_on_flow_where_no_shape_changes(chain):
     """The Const gets other numbers, not another shape."""
     minus_one = next(n for n in chain.nodes if n.op == "Pack").input[1]
     three = v1.AttrValue(tensor=tf.make_tensor_proto(3, tf.int32))
-    assert told(
+    assert report(
         infer_patch_shapes(chain, Patch(changed=(edited(chain, minus_one, value=three),)))
     ) == {
         "flat:0": ((None, None), (None, 3)),
@@ -254,10 +254,10 @@ def test_what_set_shape_said_stays_while_the_op_reads_the_same(chain):
         p.set_shape([7])
         tf.concat([p, z], 0, name="y")
     index = index_of(graph)
-    assert told(infer_patch_shapes(index, reading(index, "y", "p", "long", "y/axis"))) == {
+    assert report(infer_patch_shapes(index, reading(index, "y", "p", "long", "y/axis"))) == {
         "y:0": ((9,), (12,))
     }
-    assert told(infer_patch_shapes(index, reading(index, "p", "long"))) == {
+    assert report(infer_patch_shapes(index, reading(index, "p", "long"))) == {
         "p:0": ((7,), None),
         "y:0": ((9,), (None,)),
     }
@@ -272,18 +272,18 @@ def test_what_set_shape_said_of_any_input_holds_for_a_narrower_one():
         tf.identity(p, name="y")
     index = index_of(graph)
     narrower = Patch(changed=(edited(index, "x", shape=shape_attr([8, 3])),))
-    assert told(infer_patch_shapes(index, narrower)) == {"x:0": ((None, 3), (8, 3))}
+    assert report(infer_patch_shapes(index, narrower)) == {"x:0": ((None, 3), (8, 3))}
     other = Patch(changed=(edited(index, "x", shape=shape_attr([8, 5])),))
     expected = {"x:0": ((None, 3), (8, 5)), "p:0": ((None, 4), None), "y:0": ((None, 4), None)}
-    assert told(infer_patch_shapes(index, other)) == expected
+    assert report(infer_patch_shapes(index, other)) == expected
 
 
-def test_added_ops_have_their_shapes_and_readers_see_them(chain):
+def test_added_ops_have_their_shapes_and_consumers_see_them(chain):
     twice = node("twice", "Transpose", "relu", "twice/perm", T=FLOAT, Tperm=v1.AttrValue(type=3))
     perm = node("twice/perm", "Const", dtype=v1.AttrValue(type=3))
     perm.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1, 0]))
     patch = replace(reading(chain, "flat", "twice", "stack"), add=Change(nodes=(twice, perm)))
-    assert told(infer_patch_shapes(chain, patch)) == {
+    assert report(infer_patch_shapes(chain, patch)) == {
         "twice/perm:0": (None, (2,)),
         "twice:0": (None, (4, None)),
     }
@@ -311,7 +311,7 @@ def test_a_copy_has_the_shape_of_its_original(chain, asked):
     patch = Patch(
         Change(nodes=(copy,), copies=(("relu", "renamed"),)), gone, changed=tuple(readers)
     )
-    assert told(infer_patch_shapes(chain, patch)) == {"renamed:0": (None, (None, 4))}
+    assert report(infer_patch_shapes(chain, patch)) == {"renamed:0": (None, (None, 4))}
     assert asked == []
 
 
@@ -328,10 +328,10 @@ def test_two_changes_are_taken_in_the_order_of_the_graph(chain):
     patch = Patch(
         changed=(edited(index, "second", "between", "b"), edited(index, "first", "b", "b"))
     )
-    assert told(infer_patch_shapes(index, patch))["second:0"] == ((2,), (3,))
+    assert report(infer_patch_shapes(index, patch))["second:0"] == ((2,), (3,))
 
 
-def test_an_op_may_read_what_stands_behind_it(chain):
+def test_an_op_may_read_what_stands_after_it(chain):
     graph = tf.Graph()
     with graph.as_default():
         a = v1.placeholder(tf.float32, [2], name="a")
@@ -340,10 +340,10 @@ def test_an_op_may_read_what_stands_behind_it(chain):
         tf.concat([a, a], 0, name="late")
     index = index_of(graph)
     patch = infer_patch_shapes(index, reading(index, "one", "late"))
-    assert told(patch) == {"one:0": ((2,), (4,)), "two:0": ((2,), (4,))}
+    assert report(patch) == {"one:0": ((2,), (4,)), "two:0": ((2,), (4,))}
     again = apply_patch(index, patch)
     longer = infer_patch_shapes(again, reading(again, "late", "a", "b", "late/axis"))
-    assert told(longer) == {"late:0": ((4,), (5,)), "one:0": ((4,), (5,)), "two:0": ((4,), (5,))}
+    assert report(longer) == {"late:0": ((4,), (5,)), "one:0": ((4,), (5,)), "two:0": ((4,), (5,))}
 
 
 # Loops and functions
@@ -363,7 +363,7 @@ def v1_loop(shape: Any) -> tf.Graph:
 def test_round_a_v1_loop_shapes_become_what_holds_each_time():
     index = index_of(v1_loop([32, 4]))
     enter = next(n.name for n in index.nodes if n.op == "Enter" and n.input[0] == "x")
-    shapes = told(infer_patch_shapes(index, reading(index, enter, "big")))
+    shapes = report(infer_patch_shapes(index, reading(index, enter, "big")))
     assert shapes[f"{enter}:0"] == ((32, 4), (64, 4))
     assert shapes["y:0"] == ((32, 4), (None, 4))
     assert infer_patch_shapes(index, reading(index, enter, "like")).shapes == ()
@@ -387,7 +387,7 @@ def test_a_v2_loop_and_conditional_give_what_their_functions_give():
     )
     inputs = [text if text != "x" else "big" for text in loop.input]
     patch = infer_patch_shapes(index, reading(index, loop.name, *inputs))
-    shapes = told(patch)
+    shapes = report(patch)
     at = list(loop.input).index("x")
     assert shapes[f"{loop.name}:{at}"] == ((32, 4), (64, 4))
     assert index.shape(index.ids["y"], 0) == (None, 4)
@@ -398,7 +398,7 @@ def test_a_v2_loop_and_conditional_give_what_their_functions_give():
     assert pick.name in index.ids
 
 
-def test_a_function_that_is_called_tells_the_shapes_of_its_results():
+def test_a_function_that_is_called_shows_the_shapes_of_its_results():
     @tf.function(input_signature=[tf.TensorSpec([None, None])])
     def inner(x):
         return tf.reshape(x, [tf.shape(x)[0], 2, -1])
@@ -410,7 +410,7 @@ def test_a_function_that_is_called_tells_the_shapes_of_its_results():
         tf.identity(inner(x), name="y")
     index = index_of(graph)
     call = next(n for n in index.nodes if n.op.endswith("PartitionedCall"))
-    assert told(infer_patch_shapes(index, reading(index, call.name, "other")))["y:0"][1] == (
+    assert report(infer_patch_shapes(index, reading(index, call.name, "other")))["y:0"][1] == (
         7,
         2,
         4,
@@ -431,7 +431,7 @@ def test_the_body_of_a_function_is_shaped_like_a_graph():
 
     editor = tgw.edit(function)
     mul = next(n for n in editor._core.index.nodes if n.op == "Mul")
-    assert told(infer_patch_shapes(editor._core.index, reading(editor._core.index, "relu", "z")))[
+    assert report(infer_patch_shapes(editor._core.index, reading(editor._core.index, "relu", "z")))[
         f"{mul.name}:0"
     ] == (
         (None, 3),
@@ -448,7 +448,7 @@ def test_nothing_runs_while_shapes_are_inferred(tmp_path):
     index = index_of(graph.as_graph_def())
     (tmp_path / "other").write_text("3")
     patch = infer_patch_shapes(index, reading(index, "read", "other"))
-    assert "made:0" not in told(patch)
+    assert "made:0" not in report(patch)
 
 
 def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
@@ -462,11 +462,13 @@ def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
     relu = node("relu", "Relu", "custom", T=FLOAT)
     graph_def.node.extend([x, z, custom, relu])
     index = index_of(graph_def)
-    assert told(infer_patch_shapes(index, reading(index, "custom", "z"))) == {
+    assert report(infer_patch_shapes(index, reading(index, "custom", "z"))) == {
         "custom:0": ((9,), None),
         "relu:0": ((9,), None),
     }
-    assert told(infer_patch_shapes(index, reading(index, "relu", "z"))) == {"relu:0": ((9,), (3,))}
+    assert report(infer_patch_shapes(index, reading(index, "relu", "z"))) == {
+        "relu:0": ((9,), (3,))
+    }
 
 
 def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
@@ -491,7 +493,7 @@ def test_what_was_refused_before_the_edit_may_be_edited():
     )
     graph_def.node.append(node("wrong", "MatMul", "x", "w", T=FLOAT))
     index = index_of(graph_def)
-    assert told(infer_patch_shapes(index, reading(index, "wrong", "other", "w"))) == {}
+    assert report(infer_patch_shapes(index, reading(index, "wrong", "other", "w"))) == {}
 
 
 def test_new_ops_of_a_live_graph_go_on_from_the_new_shapes():
@@ -504,7 +506,7 @@ def test_new_ops_of_a_live_graph_go_on_from_the_new_shapes():
         editor = tgw.edit(graph, session=session)
         editor.reroute("x:0", to="wide:0")
         done = editor.insert("relu:0", lambda t: tf.matmul(t, tf.ones([7, 2])))
-        assert told(done)["y:0"] == ((None, 7), (None, 2))
+        assert report(done)["y:0"] == ((None, 7), (None, 2))
         assert session.run("y:0", {"wide:0": [[1.0] * 7]}).tolist() == [[7, 7]]
         assert not [name for name in editor._core.index.names if "veil" in name]
         assert graph.get_tensor_by_name("y:0").shape.as_list() == [None, 2]

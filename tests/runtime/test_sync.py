@@ -46,8 +46,8 @@ def sync_of(
     scope: str = "copy",
 ) -> Sync:
     target = to or session
-    told = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
-    return Sync(told, Model(session.graph, session), Model(target.graph, target), scope)
+    report = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
+    return Sync(report, Model(session.graph, session), Model(target.graph, target), scope)
 
 
 def one(variable: tf.Variable, session: v1.Session) -> list:
@@ -288,7 +288,7 @@ def test_an_op_asked_for_after_a_refused_sync_is_seen() -> None:
 
 
 @pytest.mark.parametrize("call", ["sync", "drift"])
-def test_a_missing_value_is_told_without_tensorflows_own_words(call: str) -> None:
+def test_a_missing_value_is_reported_without_tensorflows_own_words(call: str) -> None:
     graph, a, b = pair(resource=True)
     with v1.Session(graph=graph) as session, pytest.raises(SessionRefused) as refused:
         getattr(sync_of(session, (a, b)), call)()
@@ -434,10 +434,10 @@ def test_values_go_to_another_graph_and_leave_it_without_new_ops(resource: bool)
         for k, variable in enumerate(originals):
             fill(variable, k + 1.0, ours)
         version = target.version
-        told = match_variables(
+        report = match_variables(
             map(variable_definition, originals), map(variable_definition, copies)
         )
-        sync = Sync(told, Model(source, ours), Model(target, theirs))
+        sync = Sync(report, Model(source, ours), Model(target, theirs))
         sync.sync()
         assert target.version == version
         feed = {"x:0": np.ones((1, 3), np.float32)}

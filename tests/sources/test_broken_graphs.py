@@ -364,7 +364,7 @@ def test_a_broken_graph_is_drawn_named_by_lint_and_fixed(name: str, tmp_path: Pa
     assert editor.lint(only=BROKEN)[0] == finding
 
 
-def test_only_the_places_beside_ops_that_are_gone_are_taken_out(tmp_path: Path) -> None:
+def test_only_the_places_next_to_ops_that_are_gone_are_taken_out(tmp_path: Path) -> None:
     editor = tgw.edit(broken_file(KINDS["one colocation of two"], tmp_path))
     (finding,) = editor.lint(only=BROKEN)
     assert "'gone'" in finding.sentence
@@ -497,7 +497,7 @@ def test_a_missing_input_is_a_placeholder_that_can_be_fed(tmp_path: Path) -> Non
     editor = tgw.edit(broken_file(KINDS["missing"], tmp_path))
     (notice,) = editor.source.notices
     assert notice.endswith(
-        "op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it."
+        "op 'm' reads 'gone', which is not there; the Placeholder 'gone' represents it."
     )
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0], "gone:0": 2.0}).tolist() == [2.0, 6.0]
     editor.passes.remove_attr("_missing_input", "gone")  # it is meant as an input
@@ -542,7 +542,7 @@ def test_of_two_ops_of_one_name_either_is_kept_or_both_under_their_names(tmp_pat
     assert values == [[2.0, 6.0], [5.0, 15.0], [2.0, 6.0]]
 
 
-def test_an_op_named_as_the_output_of_another_one_is_told_from_it(tmp_path: Path) -> None:
+def test_an_op_named_as_the_output_of_another_one_is_distinguished_from_it(tmp_path: Path) -> None:
     graph_def = graph_of_a_product()
     node_of(graph_def, "m").name = "out"
     node_of(graph_def, "y").input[0] = "out:0"
@@ -587,7 +587,7 @@ def loops_of_one_frame() -> Any:
     return graph_def
 
 
-def test_loops_that_share_a_frame_name_are_named_and_told_apart(tmp_path: Path) -> None:
+def test_loops_that_share_a_frame_name_are_named_and_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "loops.pb"
     path.write_bytes(loops_of_one_frame().SerializeToString())
     editor = tgw.edit(path)

@@ -67,7 +67,7 @@ def test_a_saver_of_a_file_saves_and_restores(meta: Path, tmp_path: Path, is_old
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_a_saver_writes_no_file_that_nobody_named(meta: Path, is_old: bool) -> None:
+def test_a_saver_writes_no_file_that_is_not_named(meta: Path, is_old: bool) -> None:
     if is_old:
         make_constant(meta)
     editor = tgw.edit(meta, checkpoint=meta.with_suffix(""))

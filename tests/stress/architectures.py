@@ -275,7 +275,7 @@ def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
     """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of
     TensorFlow 1.
 
-    A number that an op of a TensorArray reads may be its flow, which stands for what is in the
+    A number that an op of a TensorArray reads may be its flow, which represents what is in the
     array.
     """
     index, graph = subject.editor._core.index, subject.editor._core.source.graph

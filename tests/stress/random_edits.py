@@ -122,14 +122,14 @@ class Call:
             *map(_written, self.args),
             *(f"{key}={_written(value)}" for key, value in self.options.items()),
         ]
-        told = {
+        report = {
             "select": "editor.selection = {0}",
             "renew": "tgw.renew(editor.session)",
             "run": "editor.session.run({0})",
             "sync": "editor[{0}].sync()",
         }
-        if self.method in told:
-            return told[self.method].format(*words)
+        if self.method in report:
+            return report[self.method].format(*words)
         return f"editor.{_path(self.method)}({', '.join(words)})"
 
     def on(self, editor: GraphEditor, folder: Path) -> Any:

@@ -86,13 +86,13 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
     # would give.
     for config in (_PLAIN, v1.ConfigProto()):
         with _fresh_session(editor, config) as fresh:
-            told = unlike(
+            report = unlike(
                 mine, _values(fresh, fetches, feeds), _HALF_TOLERANCE if is_half else _TOLERANCE
             )
-        if not told:
+        if not report:
             break
     else:
-        raise Broken(f"the session gives other values than a fresh one: {told}")
+        raise Broken(f"the session gives other values than a fresh one: {report}")
     count("values", len(fetches))
 
 
@@ -218,9 +218,9 @@ def check_copy(
     twins = {name: copy[name].name for name in fetches}
     original = _values(session, fetches, feeds)
     if is_shared or options.get("init", "current") == "current":
-        told = unlike(original, _renamed(_values(session, [*twins.values()], feeds), twins))
-        if told:
-            raise Broken(f"the clone {copy.scope!r} computes something else: {told}")
+        report = unlike(original, _renamed(_values(session, [*twins.values()], feeds), twins))
+        if report:
+            raise Broken(f"the clone {copy.scope!r} computes something else: {report}")
         count("clones that compute the same", len(fetches))
     originals = {copy._names.get(name): name for name in readers_of(editor)}
     around = _upstream(editor, [name for name in copy.outside if name not in feeds])
@@ -247,11 +247,11 @@ def _check_apart(editor: GraphEditor, changed: str, watched: list[str], feeds: V
         return  # an edit has connected its initializer to something else
     after = _of_variables(editor), _values(session, watched, feeds)
     session.run(assign, {assign.inputs[1]: value})
-    told = unlike({k: v for k, v in before[0].items() if k != changed}, after[0]) or unlike(
+    report = unlike({k: v for k, v in before[0].items() if k != changed}, after[0]) or unlike(
         before[1], after[1]
     )
-    if told:
-        raise Broken(f"a new value of {changed!r} changes {told}")
+    if report:
+        raise Broken(f"a new value of {changed!r} changes {report}")
     count("variables found separate")
 
 
@@ -355,9 +355,9 @@ def check_part(
         for name, value in feeds.items()
         if name.partition(":")[0] in part._core.target.index.ids
     }
-    told = unlike(original, _values(part.session, fetches, taken))
-    if told:
-        raise Broken(f"the extracted part computes something else: {told}")
+    report = unlike(original, _values(part.session, fetches, taken))
+    if report:
+        raise Broken(f"the extracted part computes something else: {report}")
     count("parts that compute the same", len(fetches))
 
 
@@ -393,9 +393,9 @@ def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], 
         made = [op.name for op in loaded.graph.get_operations() if _is_made(op)]
         taken |= {f"{name}:0": given[tensor] for name, tensor in zip(made, computed, strict=False)}
         found = [name for name in fetches if name.partition(":")[0] in there]
-        told = unlike(original, _values(loaded, found, taken)) if found else ""
-    if told:
-        raise Broken(f"what was saved as {path.name} computes something else: {told}")
+        report = unlike(original, _values(loaded, found, taken)) if found else ""
+    if report:
+        raise Broken(f"what was saved as {path.name} computes something else: {report}")
     count("files that compute the same", len(found))
 
 
@@ -512,9 +512,9 @@ def _values(session: Any, fetches: Sequence[str], feeds: Values) -> Values:
         if len(fetches) == 1:
             return {fetches[0]: ERROR}
         return {
-            fetch: told
+            fetch: report
             for each in fetches
-            for fetch, told in _values(session, [each], feeds).items()
+            for fetch, report in _values(session, [each], feeds).items()
         }
     return {fetch: np.asarray(value) for fetch, value in found.items()}
 

@@ -225,13 +225,13 @@ class Run:
             now(name): value for name, value in feeds.items() if now(name).rpartition(":")[0] in ids
         }
         after = values_now(self.editor, [*names.values()], feeds)
-        told = unlike(
+        reported = unlike(
             before,
             {name: after[new] for name, new in names.items() if new in after},
             _TOLERANCES[call.method],
         )
-        if told:
-            raise Broken(f"{call.method} changes the value of {told}")
+        if reported:
+            raise Broken(f"{call.method} changes the value of {reported}")
         count("values unchanged by an edit", len(after))
 
     def _check_result(self, call: Call, result: Any) -> None:
@@ -404,9 +404,11 @@ class Run:
                     f"with all edits {when} the function returns {len(found)} of {len(expected)} "
                     "results"
                 )
-            told = unlike(expected, found)
-            if told:
-                raise Broken(f"with all edits {when} the function returns something else: {told}")
+            reported = unlike(expected, found)
+            if reported:
+                raise Broken(
+                    f"with all edits {when} the function returns something else: {reported}"
+                )
 
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
@@ -448,10 +450,10 @@ class Run:
             if refusal:
                 raise Broken(f"edits.json is refused: {refusal.why}\n{path.read_text()[:2000]}")
             self._compare("edits.json", final, other, path.read_text())
-            told = unlike(edited, self._returned(other))
-            if told:
+            reported = unlike(edited, self._returned(other))
+            if reported:
                 raise Broken(
-                    f"replayed, the edits give a function that returns something else: {told}"
+                    f"replayed, the edits give a function that returns something else: {reported}"
                 )
         count("replays")
 
@@ -559,11 +561,11 @@ def _same(before: State, after: State, keys: Any, what: str) -> None:
         keys = [key for key in keys if key not in _OF_A_PLACE]
     # A file's graph is imported when it is to run: then there are values and collections where none
     # were before.
-    told = differing(
+    reported = differing(
         before, after, [key for key in keys if before["live"] or key not in _LIVE_ONLY]
     )
-    if told:
-        raise Broken(f"{what} {told}")
+    if reported:
+        raise Broken(f"{what} {reported}")
 
 
 def _write_others(folder: Path) -> None:

@@ -214,7 +214,7 @@ def detection_graph() -> Any:
     return graph, session
 
 
-def test_a_detection_graph_is_cut_behind_its_decoder_and_served(
+def test_a_detection_graph_is_cut_after_its_decoder_and_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())

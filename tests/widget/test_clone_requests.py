@@ -42,40 +42,40 @@ def named(groups: tuple[p.Group, ...]) -> dict[str, tuple[str, ...]]:
     return {group.kind: group.names for group in groups}
 
 
-def test_a_preview_tells_what_the_clone_then_does(
+def test_a_preview_shows_what_the_clone_then_does(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     before = editor.graph.version, len(editor.history.done)
-    told = previewed(answers, *ENDS, "copy")
+    reported = previewed(answers, *ENDS, "copy")
     assert (editor.graph.version, len(editor.history.done)) == before
-    assert named(told.outside) == {"tensor": ("x:0",)}
-    assert named(told.new) == {"variable": VARIABLES}
-    assert told.shared == ()
-    assert [held.mode for held in told.states] == ["own"] * 4
-    assert told.states[0] == p.PartState(
-        "net/one/w", "variable", told.states[0].dtype, "(3, 4)", "own"
+    assert named(reported.outside) == {"tensor": ("x:0",)}
+    assert named(reported.new) == {"variable": VARIABLES}
+    assert reported.shared == ()
+    assert [held.mode for held in reported.states] == ["own"] * 4
+    assert reported.states[0] == p.PartState(
+        "net/one/w", "variable", reported.states[0].dtype, "(3, 4)", "own"
     )
-    assert told.states[0].dtype.removesuffix("_ref") == "float32"
-    assert set(named(told.stateful)) == set()
+    assert reported.states[0].dtype.removesuffix("_ref") == "float32"
+    assert set(named(reported.stateful)) == set()
 
     reply, _ = answers.handle(p.Clone(*ENDS, "copy"))
     assert isinstance(reply, p.SceneReply)
     copy = editor["copy"]
-    assert len(copy.ops) == told.ops
-    assert told.scopes == ("copy",)
-    assert reply.state.code == (told.line,)
+    assert len(copy.ops) == reported.ops
+    assert reported.scopes == ("copy",)
+    assert reply.state.code == (reported.line,)
     assert {name.partition("/")[2] for name in copy.ops} >= set(VARIABLES)
 
 
 def test_a_variable_that_is_switched_to_shared_is_shared(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
-    told = previewed(answers, *ENDS, "copy", others=("net/one/w",))
-    assert {held.name: held.mode for held in told.states} == {
+    reported = previewed(answers, *ENDS, "copy", others=("net/one/w",))
+    assert {held.name: held.mode for held in reported.states} == {
         **dict.fromkeys(VARIABLES, "own"),
         "net/one/w": "shared",
     }
-    assert named(told.shared) == {"variable": ("net/one/w",)}
+    assert named(reported.shared) == {"variable": ("net/one/w",)}
     answers.handle(p.Clone(*ENDS, "copy", others=("net/one/w",)))
     assert editor["copy"].shared == ("net/one/w",)
     assert [v.name for v in editor["copy"].variables] == [
@@ -87,24 +87,24 @@ def test_a_variable_that_is_switched_to_own_is_own(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     form = {"variables": "shared", "others": ("net/two/b",)}
-    told = previewed(answers, *ENDS, "copy", **form)
-    assert named(told.new) == {"variable": ("net/two/b",)}
+    reported = previewed(answers, *ENDS, "copy", **form)
+    assert named(reported.new) == {"variable": ("net/two/b",)}
     answers.handle(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
     assert [v.name for v in editor["copy"].variables] == ["copy/net/two/b:0"]
-    assert (told.line,) == editor.history.lines
-    assert told.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
+    assert (reported.line,) == editor.history.lines
+    assert reported.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
 
 
 def test_the_line_of_a_preview_makes_the_same_clone(
     answers: RequestHandler, editor: GraphEditor, batch: np.ndarray, session: v1.Session
 ) -> None:
-    told = previewed(answers, *ENDS, "copy", others=("net/one/b", "net/two/w"), init="initial")
+    reported = previewed(answers, *ENDS, "copy", others=("net/one/b", "net/two/w"), init="initial")
     places: dict[str, object] = {"editor": editor}
-    exec(told.line, places)
+    exec(reported.line, places)
     copy = editor["copy"]
     assert places["copy"] is copy
     assert copy.shared == ("net/one/b", "net/two/w")
-    assert editor.history.lines == (told.line,)
+    assert editor.history.lines == (reported.line,)
     ours, theirs = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch})
     np.testing.assert_array_equal(ours, theirs)  # the initialisers have seeds
     assert len(read(copy.variables, session)) == 2
@@ -114,14 +114,14 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     answers.handle(p.Select("set", (), ("net/two",)))
-    told = previewed(answers, (), (), "copy")
-    assert named(told.outside) == {"tensor": ("net/one/out:0",)}
-    assert told.line == "copy = editor.clone(editor.ops(scope='net/two'), into=\"copy\")"
+    reported = previewed(answers, (), (), "copy")
+    assert named(reported.outside) == {"tensor": ("net/one/out:0",)}
+    assert reported.line == "copy = editor.clone(editor.ops(scope='net/two'), into=\"copy\")"
     reply, _ = answers.handle(p.Clone((), (), "copy"))
     assert isinstance(reply, p.SceneReply)
     assert "2 variables of its own" in text_of(reply)
     assert reply.focus == "copy"
-    assert len(editor["copy"].ops) == told.ops
+    assert len(editor["copy"].ops) == reported.ops
 
 
 def test_several_copies_are_named_in_the_preview_and_the_notice(
@@ -134,14 +134,14 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(
         "device": "/device:CPU:0",
         "init": "none",
     }
-    told = previewed(answers, *ENDS, "tower", **form)
-    assert told.scopes == ("tower_0", "tower_1", "tower_2")
-    assert named(told.outside) == {"placeholder": ("x:0",)}
+    reported = previewed(answers, *ENDS, "tower", **form)
+    assert reported.scopes == ("tower_0", "tower_1", "tower_2")
+    assert named(reported.outside) == {"placeholder": ("x:0",)}
     reply, _ = answers.handle(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
     assert isinstance(reply, p.SceneReply)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
     assert "4 variables each of their own, not initialized" in text_of(reply)
-    assert list(editor._core.executor.copies) == list(told.scopes)
+    assert list(editor._core.executor.copies) == list(reported.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 
 
@@ -156,15 +156,15 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(
         ((*ENDS, "copy", "own", (), "current", False, False, 0), "is not a number of copies"),
     ],
 )
-def test_what_is_refused_is_told_and_is_no_error(
+def test_what_is_refused_is_reported_and_is_no_error(
     answers: RequestHandler, form: tuple[object, ...], sentence: str
 ) -> None:
-    told = previewed(answers, *form)
-    assert sentence in told.refusal
-    assert (told.offer, told.ops, told.line) == ("", 0, "")
+    reported = previewed(answers, *form)
+    assert sentence in reported.refusal
+    assert (reported.offer, reported.ops, reported.line) == ("", 0, "")
     with pytest.raises(GraphEditError) as refused:
         answers.handle(p.Clone(*form))  # type: ignore[arg-type]
-    assert (on_page(refused.value.why), refused.value.ops) == (told.refusal, told.warned)
+    assert (on_page(refused.value.why), refused.value.ops) == (reported.refusal, reported.warned)
 
 
 @pytest.fixture
@@ -191,10 +191,10 @@ def test_half_of_control_flow_is_refused_and_the_whole_is_offered_and_works(
 ) -> None:
     answers = RequestHandler(half)
     answers.handle(p.Boundary((inside,), ("y",)))
-    told = previewed(answers, (inside,), ("y",), "copy")
-    assert f"take the whole {offer}" in told.refusal
-    assert told.offer == offer
-    assert told.warned
+    reported = previewed(answers, (inside,), ("y",), "copy")
+    assert f"take the whole {offer}" in reported.refusal
+    assert reported.offer == offer
+    assert reported.warned
     answers.handle(p.Derive("whole"))
     assert half._core.view.boundary == ((), ())
     whole = previewed(answers, (), (), "copy")
@@ -224,23 +224,23 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     session.run(start)
     editor = tgw.edit(graph, session=session)
     answers = RequestHandler(editor)
-    told = previewed(answers, ("words",), ("ids",), "copy")
-    assert [(held.kind, held.mode, held.dtype) for held in told.states] == [
+    reported = previewed(answers, ("words",), ("ids",), "copy")
+    assert [(held.kind, held.mode, held.dtype) for held in reported.states] == [
         ("hash table", "own", "")
     ]
-    shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.states[0].name,))
-    assert named(shared.shared) == {"hash table": (told.states[0].name,)}
+    shared = previewed(answers, ("words",), ("ids",), "copy", others=(reported.states[0].name,))
+    assert named(shared.shared) == {"hash table": (reported.states[0].name,)}
     assert shared.new == ()
-    answers.handle(p.Clone(("words",), ("ids",), "copy", others=(told.states[0].name,)))
+    answers.handle(p.Clone(("words",), ("ids",), "copy", others=(reported.states[0].name,)))
     assert session.run(editor["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
 
 
 def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(
     answers: RequestHandler,
 ) -> None:
-    told = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
-    assert {held.name for held in told.states} == {"net/two/w", "net/two/b"}
-    assert "variables=" not in told.line
+    reported = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
+    assert {held.name for held in reported.states} == {"net/two/w", "net/two/b"}
+    assert "variables=" not in reported.line
 
 
 def test_a_preview_can_be_read_where_a_clone_is_not_possible(
@@ -252,11 +252,11 @@ def test_a_preview_can_be_read_where_a_clone_is_not_possible(
 
 def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
-    told = previewed(answers, ("input:0",), (INCEPTION_OUTPUT,), "preview")
-    (variables,) = told.new
+    reported = previewed(answers, ("input:0",), (INCEPTION_OUTPUT,), "preview")
+    (variables,) = reported.new
     assert (len(variables.names), variables.total) == (200, 378)
-    assert (len(told.states), told.states_total) == (378, 378)
-    assert named(told.outside) == {"tensor": ("input:0",)}
+    assert (len(reported.states), reported.states_total) == (378, 378)
+    assert named(reported.outside) == {"tensor": ("input:0",)}
 
 
 @pytest.mark.parametrize("default", ["own", "shared"])
@@ -303,8 +303,8 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
 
     editor = tgw.edit(doubled)
     answers = RequestHandler(editor)
-    told = previewed(answers, (), ("product",), "copy")
-    assert named(told.new) == {"variable": ("weights",)}
+    reported = previewed(answers, (), ("product",), "copy")
+    assert named(reported.new) == {"variable": ("weights",)}
     reply, _ = answers.handle(p.Clone((), ("product",), "copy"))
     assert isinstance(reply, p.SceneReply)
     assert reply.state.editable == ""

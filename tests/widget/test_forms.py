@@ -252,7 +252,7 @@ def test_a_refusal_names_the_field_that_it_is_about(
     assert editor.history.lines == ()
 
 
-def test_functions_and_layers_of_the_notebook_are_told_apart_without_running_them() -> None:
+def test_functions_and_layers_of_the_notebook_are_distinguished_without_running_them() -> None:
     class Odd:
         def __getattr__(self, name: str) -> None:
             raise RuntimeError(name)
@@ -537,7 +537,7 @@ def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
     assert editor.undo().startswith(f"editor.{registry.commands()[command].call_name()}(")
 
 
-def test_what_is_fed_beside_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> None:
+def test_what_is_fed_with_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> None:
     with tf.Graph().as_default() as graph:
         images = v1.placeholder(tf.float32, [4, 8], name="images")
         labels = v1.placeholder(tf.int32, [None], name="labels")

@@ -65,7 +65,7 @@ def pixels_of(image: p.Image) -> np.ndarray:
 # What it holds
 
 
-def test_a_variable_its_read_and_its_scope_tell_its_value_in_the_session(
+def test_a_variable_its_read_and_its_scope_show_its_value_in_the_session(
     editor: GraphEditor, session: v1.Session, mlp: tf.Graph
 ) -> None:
     read = READ[
@@ -73,18 +73,18 @@ def test_a_variable_its_read_and_its_scope_tell_its_value_in_the_session(
     ]
     value = session.run(f"{read}:0")
     for name in ("net/one/w", "net/one/w/", read):
-        told = examined(editor, name)
-        assert told.value is not None
-        assert told.why == ""
-        assert (told.value.dtype, told.value.shape, told.value.value) == (
+        report = examined(editor, name)
+        assert report.value is not None
+        assert report.why == ""
+        assert (report.value.dtype, report.value.shape, report.value.value) == (
             "float32",
             "(3, 4)",
             shown(value),
         )
-        assert float(told.value.mean) == pytest.approx(value.mean(), rel=1e-3)
-        assert float(told.value.std) == pytest.approx(value.std(), rel=1e-3)
-        assert sum(told.value.bars) == 12
-        assert [(image.title, image.width, image.height) for image in told.images] == [
+        assert float(report.value.mean) == pytest.approx(value.mean(), rel=1e-3)
+        assert float(report.value.std) == pytest.approx(value.std(), rel=1e-3)
+        assert sum(report.value.bars) == 12
+        assert [(image.title, image.width, image.height) for image in report.images] == [
             ("matrix 3×4", 4, 3)
         ]
 
@@ -93,10 +93,10 @@ def test_the_value_is_the_present_one(editor: GraphEditor, session: v1.Session) 
     with session.graph.as_default():
         variable = next(v for v in v1.global_variables() if v.op.name == "net/one/b")
         variable.load([1.0, 2.0, 3.0, 4.0], session)
-    told = examined(editor, "net/one/b")
-    assert told.value is not None
-    assert told.value.value == "[1., 2., 3., 4.]"
-    assert [pixels_of(image).tolist() for image in told.images] == [[[0, 85, 170, 255]]]
+    report = examined(editor, "net/one/b")
+    assert report.value is not None
+    assert report.value.value == "[1., 2., 3., 4.]"
+    assert [pixels_of(image).tolist() for image in report.images] == [[[0, 85, 170, 255]]]
 
 
 def test_of_long_lists_the_page_gets_the_first_and_how_many_there_are() -> None:
@@ -115,8 +115,8 @@ def test_of_long_lists_the_page_gets_the_first_and_how_many_there_are() -> None:
 
 def test_other_ops_hold_nothing(editor: GraphEditor) -> None:
     for name in ("net/one/MatMul", "x", "net/", "net/one/w/Assign", "net/logits"):
-        told = examined(editor, name)
-        assert (told.value, told.why, told.images) == (None, "", ())
+        report = examined(editor, name)
+        assert (report.value, report.why, report.images) == (None, "", ())
 
 
 @pytest.mark.parametrize("resource", [False, True])
@@ -125,10 +125,10 @@ def test_what_is_not_initialised_says_so_and_stays_so(*, resource: bool) -> None
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
         version = graph.version
-        told = examined(editor, "net/one/w")
-        assert told.value is None
+        report = examined(editor, "net/one/w")
+        assert report.value is None
         assert (
-            told.why
+            report.why
             == "Variable 'net/one/w' has no value in this session; run its initializer first."
         )
         with graph.as_default():
@@ -139,7 +139,7 @@ def test_what_is_not_initialised_says_so_and_stays_so(*, resource: bool) -> None
         assert graph.version == version
 
 
-def test_no_session_and_a_closed_one_are_told_of(mlp: tf.Graph) -> None:
+def test_no_session_and_a_closed_one_are_reported(mlp: tf.Graph) -> None:
     assert "There is no session" in examined(tgw.edit(mlp), "net/one/w").why
     session = initialised(mlp)
     editor = tgw.edit(mlp, session=session)
@@ -161,9 +161,9 @@ def test_a_read_that_waits_for_an_assignment_is_not_run() -> None:
         assert "No op does nothing but read variable 'v'" in examined(editor, "v").why
         with graph.as_default():
             read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name="plain")
-        told = examined(editor, "v/after")
-        assert told.value is not None
-        assert told.value.value == "1."
+        report = examined(editor, "v/after")
+        assert report.value is not None
+        assert report.value.value == "1."
         assert session.run(read) == 1
 
 
@@ -175,13 +175,13 @@ def test_a_file_s_variables_are_read_from_its_checkpoint_alone(
         is_reference = mlp.get_operation_by_name("net/two/w").type == "VariableV2"
         value = session.run("net/two/w:0" if is_reference else "net/two/w/Read/ReadVariableOp:0")
     editor = tgw.edit(f"{prefix}.meta", checkpoint=prefix)
-    told = examined(editor, "net/two/w")
-    assert told.value is not None
-    assert told.value.low == f"{value.min():.4g}"
-    assert told.value.high == f"{value.max():.4g}"
+    report = examined(editor, "net/two/w")
+    assert report.value is not None
+    assert report.value.low == f"{value.min():.4g}"
+    assert report.value.high == f"{value.max():.4g}"
     assert editor._core.source.graph is None  # looking at it imports nothing
     editor.rename("net/two/w", "net/two/weights")
-    assert examined(editor, "net/two/weights").value == told.value
+    assert examined(editor, "net/two/weights").value == report.value
     assert "without values" in examined(tgw.edit(f"{prefix}.meta"), "net/two/w").why
 
 
@@ -223,12 +223,12 @@ def variable_of(editor: GraphEditor) -> str:
     )
 
 
-def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(saved: str) -> None:
+def test_a_saved_model_shows_values_and_stack_traces_inside_of_its_functions(saved: str) -> None:
     editor = tgw.edit(saved)
     assert len(editor.view.breadcrumb) > 1
-    told = examined(editor, variable_of(editor))
-    assert told.value is not None
-    assert told.value.value == "[[1., 2., 5.]]"
+    report = examined(editor, variable_of(editor))
+    assert report.value is not None
+    assert report.value.value == "[[1., 2., 5.]]"
     assert editor._core.source.graph is None
     product = examined(editor, "product")
     assert any(HERE in line and "in score" in line for line in product.created)
@@ -266,11 +266,11 @@ def test_a_function_s_variables_are_the_live_ones(scorer: tuple[Scorer, Any]) ->
     module, function = scorer
     editor = tgw.edit(function)
     module.w.assign([[3.0, 4.0, 7.0]])
-    told = examined(editor, variable_of(editor))
-    assert told.value is not None
-    assert told.value.value == "[[3., 4., 7.]]"
+    report = examined(editor, variable_of(editor))
+    assert report.value is not None
+    assert report.value.value == "[[3., 4., 7.]]"
     read = next(n for n in editor._core.index.names if n.endswith("ReadVariableOp"))
-    assert examined(editor, read).value == told.value
+    assert examined(editor, read).value == report.value
     assert any(HERE in line and "self.w" in line for line in examined(editor, "product").created)
 
 
@@ -292,14 +292,14 @@ def test_a_constant_s_value_needs_no_session() -> None:
     assert "onerror" in text.value
 
 
-def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
+def test_what_is_too_large_is_reported_by_its_size_and_not_read() -> None:
     node = v1.NodeDef(name="huge", op="Const")
     node.attr["dtype"].type = tf.float32.as_datatype_enum
     node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.0, shape=[1]))
     node.attr["value"].tensor.tensor_shape.CopyFrom(tf.TensorShape([1 << 20, 1 << 20]).as_proto())
-    told = examined(tgw.edit(v1.GraphDef(node=[node])), "huge")
-    assert told.value is None
-    assert told.why == (
+    report = examined(tgw.edit(v1.GraphDef(node=[node])), "huge")
+    assert report.value is None
+    assert report.why == (
         "Constant 'huge' is float32 1048576×1048576, 4,194,304 MB; no more than 256 MB are read to "
         "be looked at; take it as a variable."
     )
@@ -391,15 +391,15 @@ def test_no_picture_of_scalars_text_and_nothing(value: np.ndarray) -> None:
 
 
 def test_the_documentation_is_tensorflow_s_own(editor: GraphEditor) -> None:
-    told = examined(editor, "net/one/MatMul")
-    assert told.summary == 'Multiply the matrix "a" by the matrix "b".'
-    assert told.about.startswith(
+    report = examined(editor, "net/one/MatMul")
+    assert report.summary == 'Multiply the matrix "a" by the matrix "b".'
+    assert report.about.startswith(
         'The inputs must be two-dimensional matrices and the inner dimension of "a" (after being '
         "transposed if "
         "transpose_a is true) must match"
     )
-    assert "Args:" not in told.about
-    by_name = {name: (sort, text) for sort, name, text in told.arguments}
+    assert "Args:" not in report.about
+    by_name = {name: (sort, text) for sort, name, text in report.arguments}
     assert by_name["a"][0] == "input"
     assert by_name["b"] == ("input", "A `Tensor`. Must have the same type as `a`.")
     assert by_name["product"] == ("output", "A `Tensor`. Has the same type as `a`.")
@@ -448,7 +448,7 @@ def test_several_outputs_each_have_their_words() -> None:
     ]
 
 
-def test_an_op_without_words_is_told_by_its_definition_and_an_unknown_one_not_at_all() -> None:
+def test_an_op_without_words_is_reported_by_its_definition_and_an_unknown_one_not_at_all() -> None:
     from tensorflow.core.framework import op_def_pb2
 
     definition = op_def_pb2.OpDef(name="Mine")
@@ -463,22 +463,22 @@ def test_an_op_without_words_is_told_by_its_definition_and_an_unknown_one_not_at
         ("attribute", "k", "A int. Defaults to 3."),
     )
     assert docs.documentation("Nobody", None) == docs.Documentation()
-    told = examined(tgw.edit(v1.GraphDef(node=[v1.NodeDef(name="n", op="Nobody")])), "n")
-    assert (told.summary, told.about, told.arguments) == ("", "", ())
+    report = examined(tgw.edit(v1.GraphDef(node=[v1.NodeDef(name="n", op="Nobody")])), "n")
+    assert (report.summary, report.about, report.arguments) == ("", "", ())
 
 
 def test_every_op_type_that_is_registered_can_be_told() -> None:
     from tensorflow.python.framework import op_def_registry
 
     types = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
-    told = [docs.documentation(name, op_def_registry.get(name)) for name in types[::7]]
-    assert sum(bool(one.summary) for one in told) > 0.6 * len(told)
-    assert all("\n" not in one.summary for one in told)
+    report = [docs.documentation(name, op_def_registry.get(name)) for name in types[::7]]
+    assert sum(bool(one.summary) for one in report) > 0.6 * len(report)
+    assert all("\n" not in one.summary for one in report)
     definitions = [op_def_registry.get(name) for name in types[::7]]
     counts = [(len(d.input_arg) + len(d.output_arg)) for d in definitions if d is not None]
     assert counts == [
         sum(s != "attribute" for s, _, _ in o.arguments)
-        for o, d in zip(told, definitions, strict=True)
+        for o, d in zip(report, definitions, strict=True)
         if d
     ]
 
@@ -525,7 +525,7 @@ def test_others_frames_are_counted_and_the_last_of_them_left_out() -> None:
     assert origins.format_frames(frames[2:5]) == ()
 
 
-def test_what_a_file_was_imported_by_is_not_told(mlp: tf.Graph) -> None:
+def test_what_a_file_was_imported_by_is_not_shown(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp.as_graph_def())
     assert examined(editor, "net/logits").created == ()
     editor.graph  # noqa: B018  it is imported now, by our own code
@@ -559,7 +559,7 @@ def test_inside_of_a_live_graph_s_functions_the_session_and_the_trace_are_known(
 # What it calls takes and gives
 
 
-def test_a_call_tells_the_signatures_of_its_functions() -> None:
+def test_a_call_shows_the_signatures_of_its_functions() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [3], name="x")

@@ -28,7 +28,7 @@ def test_a_finding_has_the_button_that_fixes_it(editor: tgw.GraphEditor) -> None
     reply, _ = handler.handle(p.Lint())
     assert isinstance(reply, p.LintReply)
     finding = next(each for each in reply.findings if each.code == "training-ops")
-    # The closed group that stands for them is lit in the drawing.
+    # The closed group that represents them is lit in the drawing.
     groups = set(finding.ops) - set(editor._core.index.ids)
     assert groups
     assert groups <= set(editor.view.scene().names)

@@ -68,7 +68,7 @@ def test_preview_and_click_plan_once_and_bump_one_revision(
     assert (reply["focus"], reply["edited"]["renamed"]) == ("copy", [])
 
 
-def test_the_same_preview_is_planned_once_and_anew_on_a_later_graph(
+def test_the_same_preview_is_planned_once_and_again_on_a_later_graph(
     front: FrontEnd, plans: list[Clone]
 ) -> None:
     first = front.ask("preview", **FORM)
@@ -188,7 +188,7 @@ def test_after_undo_the_same_click_is_planned_again(front: FrontEnd, plans: list
     assert list(front.editor._core.executor.copies) == ["third"]
 
 
-def test_a_form_with_shared_state_is_planned_once_beside_the_list_of_that_state(
+def test_a_form_with_shared_state_is_planned_once_next_to_the_list_of_that_state(
     front: FrontEnd, plans: list[Clone]
 ) -> None:
     form = FORM | {"others": ["net/one/w"]}

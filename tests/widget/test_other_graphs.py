@@ -60,7 +60,7 @@ def test_the_other_graphs_of_the_notebook_are_offered(requests: RequestHandler) 
     ]  # fmt: skip
 
 
-def test_a_document_finds_files_beside_its_own_though_its_kernel_runs_elsewhere(
+def test_a_document_finds_files_next_to_its_own_though_its_kernel_runs_elsewhere(
     notebook: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notebook.clear()

@@ -108,7 +108,7 @@ def test_lists_without_end_are_refused(front: FrontEnd, kind: str) -> None:
     "message",
     [None, [], "a" * 10_000_000, 7, nested(900), {}, {"id": True, "type": "open"}, {"id": 2**80}],
 )
-def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any) -> None:
+def test_what_is_no_message_gets_a_reply_without_an_id(front: FrontEnd, message: Any) -> None:
     assert "whole number" in refused(front, message)
     assert front.say(message)[0][0]["id"] == -1
 

@@ -91,7 +91,7 @@ def test_a_refusal_of_an_edit_on_the_page_speaks_no_python(
     assert reply.why.endswith(".")
 
 
-def test_a_button_stands_for_the_line_that_python_names(editor: tgw.GraphEditor) -> None:
+def test_a_button_represents_the_line_that_python_names(editor: tgw.GraphEditor) -> None:
     handler = RequestHandler(editor)
     reply = answer(handler, p.Change("bypass", ("sum",), (), ()))
     assert isinstance(reply, p.Refusal)

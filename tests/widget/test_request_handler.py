@@ -69,7 +69,7 @@ def test_a_boundary_repaints_and_counts(answers: RequestHandler) -> None:
     assert arrays(painted)["coverage"].max() > 0
 
 
-def test_a_boundary_after_another_cell_added_ops_draws_anew(
+def test_a_boundary_after_another_cell_added_ops_draws_again(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     answers.handle(p.Open())
@@ -99,7 +99,7 @@ def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     assert again.state.ops == reply.state.ops
 
 
-def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
+def test_inspect_shows_an_op_and_a_scope(answers: RequestHandler) -> None:
     op, _ = answers.handle(p.Inspect("net/logits"))
     assert isinstance(op, p.InspectReply)
     assert op.op_type == "Identity"
@@ -197,7 +197,7 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
     assert shape(p.Unpin(), 500, 1000) < wide / 2
 
 
-def test_what_a_save_could_not_do_is_told_once_with_its_result(
+def test_what_a_save_could_not_do_is_reported_once_with_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -433,16 +433,16 @@ def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
         answers.handle(p.Jump(4))
 
 
-def test_targets_are_told_why_they_cannot_read_a_tensor(
+def test_targets_report_why_they_cannot_read_a_tensor(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     editor.view.expand("net/two")
     editor.view.collapse("net/one")
     answers.handle(p.Open())
-    told, _ = answers.handle(p.Targets("net/logits"))
-    assert isinstance(told, p.RewireTargets)
-    assert told.outputs == ("net/logits:0",)
-    refused = dict(told.refused)
+    report, _ = answers.handle(p.Targets("net/logits"))
+    assert isinstance(report, p.RewireTargets)
+    assert report.outputs == ("net/logits:0",)
+    refused = dict(report.refused)
     assert "depends on" in refused["net/two/out"]
     assert refused["x"] == "'x' reads nothing."
     assert all(not name.startswith("net/one/") for name in refused)
@@ -538,18 +538,18 @@ def test_what_an_op_gives_is_looked_at_in_a_run(
     painted = arrays(answers.handle(p.Open()))
     probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
     assert (probed["net/one/MatMul"], probed["x"]) == (2, 0)
-    told, _ = answers.handle(p.Inspect("net/one/MatMul"))
-    assert isinstance(told, p.InspectReply)
-    seen = told.outputs[0].value
+    report, _ = answers.handle(p.Inspect("net/one/MatMul"))
+    assert isinstance(report, p.InspectReply)
+    seen = report.outputs[0].value
     assert seen is not None
     assert (seen.shape, seen.nans) == ("(2, 4)", 4)
     assert "nan" in seen.value
     with pytest.raises(GraphEditError, match="feeds="):
         answers.handle(p.Probe("net/logits"))
     answers.handle(p.Probe("net/one/b"))
-    told, _ = answers.handle(p.Inspect("net/one/b"))
-    assert isinstance(told, p.InspectReply)
-    assert told.outputs[0].value is not None
+    report, _ = answers.handle(p.Inspect("net/one/b"))
+    assert isinstance(report, p.InspectReply)
+    assert report.outputs[0].value is not None
 
 
 def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:

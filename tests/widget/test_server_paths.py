@@ -22,7 +22,7 @@ def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path
     assert resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
 
 
-def test_the_home_folder_may_stand_for_the_root(
+def test_the_home_folder_may_represent_the_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "work").mkdir()

@@ -137,7 +137,7 @@ def test_a_file_that_only_computes_and_a_live_graph_never_hear_of_it(harmless: P
     assert inspected.effects == ()
 
 
-def test_a_refusal_has_the_switch_in_its_words_and_beside_it(strange: Path) -> None:
+def test_a_refusal_has_the_switch_in_its_words_and_next_to_it(strange: Path) -> None:
     editor = tgw.edit(strange)
     handler = RequestHandler(editor)
     with pytest.raises(NotTrusted) as refused:
@@ -251,7 +251,7 @@ def test_a_file_whose_functions_alone_do_more_says_so(tmp_path: Path) -> None:
     assert effects_drawn(editor) == {}
 
 
-def test_two_effects_of_a_scope_are_both_told(tmp_path: Path) -> None:
+def test_two_effects_of_a_scope_are_both_reported(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, tf.name_scope("copy"):
         tf.io.write_file("to", tf.io.read_file("from", name="read"), name="write")
     editor = tgw.edit(saved(graph, tmp_path))

@@ -92,7 +92,7 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield "", f"  {arrow} {escape(key)}: {_type(tensor)} ({escape(tensor['tensor'])})"
     producer = f"TensorFlow {escape(graph['tensorflow'])}" if graph["tensorflow"] else ""
     version = f"GraphDef version {graph['producer']}" if graph["producer"] else ""
-    yield "written by", ", ".join(filter(None, (producer, version))) or "not told"
+    yield "written by", ", ".join(filter(None, (producer, version))) or "unknown"
 
 
 def _output_ops(outputs: list[dict[str, str]]) -> str:

@@ -199,7 +199,7 @@ class AnalysisAPI(ArgumentChecks):
         values of its variables.
 
         Args:
-            tensors: Tensors; an op stands for its outputs, a variable for its value.
+            tensors: Tensors; an op represents its outputs, a variable its value.
             feeds: {tensor: value}.
 
         Returns:
@@ -268,7 +268,7 @@ class AnalysisAPI(ArgumentChecks):
         conditional those of its most expensive branch, a loop those of one iteration.
 
         Args:
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell
+            batch: The first dimension of inputs that leave it open; sizes that it does not give
                 count as 1. None for a table without costs.
 
         Returns:

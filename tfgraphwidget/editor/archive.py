@@ -439,11 +439,11 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
 
 
 _PARTS = {"key": "", "keys": "/keys", "values": "/values"}
-"""What the name of a value in the checkpoint has after the op that stands for it."""
+"""What the name of a value in the checkpoint has after the op that represents it."""
 
 
 def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:
-    """What each op of the function as it was opened stands for, if that is state; its values go to
+    """What each op of the function as it was opened represents, if that is state; its values go to
     `contents`.
     """
     from tfgraphwidget.runtime.functions import called_definitions

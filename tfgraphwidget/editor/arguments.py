@@ -82,7 +82,7 @@ class ArgumentResolver:
         return self._view.names([self._name_of_captured(item) for item in each(argument)])
 
     def _name_of_captured(self, item: object) -> Any:
-        """The name of the op that stands for a captured variable, whose own name another one can
+        """The name of the op that represents a captured variable, whose own name another one can
         have, too.
         """
         if self._executor.boundary is None or not hasattr(item, "assign"):
@@ -106,7 +106,7 @@ class ArgumentResolver:
         return names[0]
 
     def op(self, argument: OpLike) -> str:
-        """The name of one op; a tensor stands for the op that computes it.
+        """The name of one op; a tensor represents the op that computes it.
 
         Args:
             argument: An op, by name or as an object.
@@ -114,7 +114,7 @@ class ArgumentResolver:
         return self._index.names[self._index.op(self.name(argument))]
 
     def ops(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of ops; a tensor stands for the op that computes it.
+        """The names of ops; a tensor represents the op that computes it.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
@@ -192,7 +192,7 @@ class ArgumentResolver:
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
-            ops: Whether a tensor stands for its op.
+            ops: Whether a tensor represents its op.
         """
         if isinstance(argument, Selection):
             return argument.on(self._index)
@@ -245,7 +245,7 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(names))
 
     def tensor(self, argument: OpLike) -> str:
-        """The name of one tensor; an op stands for its only one.
+        """The name of one tensor; an op represents its only one.
 
         Args:
             argument: An op, by name or as an object.
@@ -317,7 +317,7 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(name for name in names if name in ids))
 
     def has_gradient_ops(self, part: Any) -> bool:
-        """Whether gradient ops of a part can be told from other ops."""
+        """Whether gradient ops of a part can be distinguished from other ops."""
         return edits.rewire.has_gradient_ops(self._index, part, self._executor.new_names())
 
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
@@ -490,7 +490,7 @@ class ArgumentResolver:
     # Arguments of runs
 
     def fetches(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of tensors; an op stands for all of its outputs, if it has any.
+        """The names of tensors; an op represents all of its outputs, if it has any.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.

@@ -51,7 +51,7 @@ def edited_state(
         captured: What edits have brought into the graph that was opened: live variables by op.
 
     Returns:
-        The state, by the names of the ops that stand for it in `index`.
+        The state, by the names of the ops that represent it in `index`.
     """
     patches = tuple(patches)
     names_before: dict[str, str] = {}

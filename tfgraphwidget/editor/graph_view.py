@@ -369,7 +369,7 @@ class GraphView:
         return tuple(self.index.names[op] for op in ops), tuple(scopes)
 
     def with_closed_groups(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names, and those of the closed groups that stand for some of them in the drawing.
+        """The names, and those of the closed groups that represent some of them in the drawing.
 
         A page finds the closed scope around an op by its name; a group made for the drawing has
         none of the op's.

@@ -271,7 +271,7 @@ class SelectionAPI(ArgumentChecks):
         """Select ops and everything that they depend on.
 
         Args:
-            names: Ops. A tensor stands for the op that computes it.
+            names: Ops. A tensor represents the op that computes it.
             stop_at: Tensors that are not crossed; None for none.
             within: Only ops of this selection are reached.
             controls: Follow control inputs too.
@@ -301,7 +301,7 @@ class SelectionAPI(ArgumentChecks):
         """Select ops and everything that depends on them.
 
         Args:
-            names: Ops. A tensor stands for its consumers.
+            names: Ops. A tensor represents its consumers.
             stop_at: Tensors that are not crossed; None for none.
             within: Only ops of this selection are reached.
             controls: Follow control edges too.

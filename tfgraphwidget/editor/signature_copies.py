@@ -33,7 +33,7 @@ def copy_for_signature(
     """The patch of a graph that has a signature of a function's tensors.
 
     Args:
-        origins: Ops of the body that stand for what calls give -> ops of the graph.
+        origins: Ops of the body that represent what calls give -> ops of the graph.
         arguments: The arguments of the function, as tensors of the body.
         signature: The signature, by tensors of the body.
         graph: The graph that was opened, which calls the function.

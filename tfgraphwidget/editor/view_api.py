@@ -399,7 +399,7 @@ class View(ArgumentChecks):
                 * {name of an op, tensor or scope: value}, or a function of an op, as `where` of
                   `ops`, that returns a value: numbers give a ramp, other values categories; None is
                   no value
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell
+            batch: The first dimension of inputs that leave it open; sizes that it does not give
                 count as 1.
 
         Raises:

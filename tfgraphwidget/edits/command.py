@@ -348,7 +348,7 @@ class Command(ABC):
         return ()
 
     def as_called(self) -> Command:
-        """Return the command whose method call stands for this one in code: itself, unless several
+        """Return the command whose method call represents this one in code: itself, unless several
         share one method.
         """
         return self

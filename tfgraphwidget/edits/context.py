@@ -37,7 +37,7 @@ class TracedFunction:
         inputs: The placeholders, as op names, in the order of the arguments.
         outputs: The tensors that the function returned.
         alive: An object that keeps alive the Python functions that ops of the trace call.
-        captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only
+        captured: The live `tf.Variable`s and tensors that ops of the trace represent, by op; only
             in a function's body.
         graph: The FuncGraph of the trace; None but in a function's body.
         alias: The names that ops of `graph` are shown by, where they have others.
@@ -258,7 +258,7 @@ class FunctionContext(PlanContext, Protocol):
 
     @property
     def caller_handles(self) -> Mapping[str, str]:
-        """The ops of the caller that hold the variables which ops here stand for, by these."""
+        """The ops of the caller that hold the variables which ops here represent, by these."""
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
         """Return the function after an edit of its body, and the constant arguments that it does

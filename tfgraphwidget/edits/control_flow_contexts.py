@@ -261,12 +261,12 @@ class _Renaming:
                 setattr(context, field.name, self._new(value))
 
     def _external(self, values: Mapping[str, str], is_copied: bool) -> Iterator[tuple[str, str]]:
-        """The tensors outside, each with the one that stands for it inside, as far as that is of a
+        """The tensors outside, each with the one that represents it inside, as far as that is of a
         copy.
         """
         for outer, inner in values.items():
             name, stands = self._new(outer), self._new(inner)
-            # A copy of an invariant beside the original's does not stand for the tensor that both
+            # A copy of an invariant beside the original's does not represent the tensor that both
             # enter.
             if name and stands and (is_copied or (self._is_copied(inner) and name != outer)):
                 yield name, stands

@@ -2,7 +2,7 @@
 command holds.
 
 The annotation of a field says its kind, `old: kinds.Tensors`. From the kinds follow the parameters
-of the editor's method and their documentation, the names that stand for ops and tensors, the line
+of the editor's method and their documentation, the names that represent ops and tensors, the line
 of code, what JSON may hold, and the fields of the page's form. A field whose annotation names no
 kind takes a plain value: a number, a text, a choice.
 """
@@ -71,7 +71,7 @@ class Resolver(Protocol):
         """The names of ops and tensors that an `argument` says."""
 
     def tensor(self, argument: OpLike) -> str:
-        """The name of one tensor that an `argument` says; an op stands for its only one."""
+        """The name of one tensor that an `argument` says; an op represents its only one."""
 
     def output(self, argument: OpsLike) -> str:
         """The name of a tensor that an `argument` says, or of the only output of an op, a name
@@ -85,7 +85,7 @@ class Resolver(Protocol):
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
         """A tensor, op or name scope that an `argument` says, or a selection; with `ops` a tensor
-        stands for its op.
+        represents its op.
         """
 
     def consumers(self, argument: OpsLike) -> tuple[str, ...] | Selection:
@@ -132,7 +132,7 @@ class Resolver(Protocol):
         """A name scope that is not taken: the `wanted` one, or with a number."""
 
     def has_gradient_ops(self, part: str | Selection) -> bool:
-        """Whether gradient ops of a `part` can be told from other ops."""
+        """Whether gradient ops of a `part` can be distinguished from other ops."""
 
     def signature_boundary(
         self, name: str, inputs: object, outputs: object

@@ -64,8 +64,8 @@ class Preview:
 
     `ops` are the originals that are copied, `scopes` the name scopes that the copies take. `inputs`
     are the tensors and `control_inputs` the ops (as "^op") that the copies take from outside;
-    `placeholders` are (tensor, name) of those that a new placeholder stands for instead, `replaced`
-    (tensor, tensor) of those that another tensor stands for. `new` is the state that the copy gets
+    `placeholders` are (tensor, name) of those that a new placeholder represents instead, `replaced`
+    (tensor, tensor) of those that another tensor represents. `new` is the state that the copy gets
     of its own, `shared` what it goes on sharing with the original. `stateful` are the copied ops
     that do something beside computing tensors (assign, enqueue, print, write a file, draw random
     numbers), but for what initializes the variables: (op type, name). `dropped` says in a sentence
@@ -97,11 +97,11 @@ class Change:
     """Things that a graph gains or loses together.
 
     `nodes` are NodeDefs in graph order (opaque here); `members` are (collection key, member) pairs;
-    `variables` what `tf.Variable` objects stand for. `contexts` are WhileContextDefs and
+    `variables` what `tf.Variable` objects represent. `contexts` are WhileContextDefs and
     CondContextDefs, outermost ones with all that is nested; `runners` are (collection key,
     QueueRunnerDef). `functions` are FunctionDefs that the graph lacks, `gradients` (function, its
     gradient function). `copies` are (original, copy) op names: the copies keep static shapes and
-    handle data of the originals, which NodeDefs do not tell.
+    handle data of the originals, which NodeDefs do not have.
     """
 
     nodes: tuple[NodeDef, ...] = ()
@@ -304,7 +304,7 @@ class Patch:
 
     @property
     def new_state(self) -> dict[str, Any]:
-        """The live variables and tensors that new ops stand for, by op."""
+        """The live variables and tensors that new ops represent, by op."""
         there = {node.name for node in self.add.nodes}
         traced = {} if self.traced is None else self.traced.captured
         objects_by_name = (

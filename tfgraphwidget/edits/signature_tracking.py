@@ -13,7 +13,7 @@ from tfgraphwidget.sentences import editor_call
 
 
 def follow(name: str, renames: Mapping[str, str]) -> str:
-    """The tensor that stands for one of this name after an edit; "" when there is none.
+    """The tensor that represents one of this name after an edit; "" when there is none.
 
     `renames` maps ops and tensors, as `Patch.input_renames` and `Patch.output_renames` do.
 
@@ -76,7 +76,7 @@ def check_called(index: GraphIndex, boundary: FunctionBoundary, patch: Patch) ->
     for old, _ in patch.renamed:
         if persistent_state(index)[index.ids[old]]:
             raise GraphEditError(
-                f"{old!r} stands for state that the function shares with its callers, by that "
+                f"{old!r} represents state that the function shares with its callers, by that "
                 "name; rename it where it is made.",
                 [old],
             )

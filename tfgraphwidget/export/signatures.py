@@ -156,7 +156,7 @@ def _tensors_by_key(
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
-    """Full tensor names; an op's name stands for all its tensors."""
+    """Full tensor names; an op's name represents all its tensors."""
     names = tuple(names)
     tensors = []
     for name, (op, port) in zip(names, pairs(index, names), strict=True):

@@ -158,9 +158,9 @@ class _Spread:
         ahead = np.array(nodes)
         while len(ahead) > _WIDE:
             counts = self._count[ahead]
-            ends = counts.cumsum()
-            offsets = (self._first[ahead] - ends + counts).repeat(counts)
-            new = self._values[offsets + self._numbers[: ends[-1]]]
+            stops = counts.cumsum()
+            offsets = (self._first[ahead] - stops + counts).repeat(counts)
+            new = self._values[offsets + self._numbers[: stops[-1]]]
             new = new[~self._reached[new]]
             numbers = self._numbers[: len(new)]
             self._number_of[new] = numbers
@@ -258,7 +258,7 @@ def strong_components(start: Ints, values: Ints) -> Labels:
         The number of each node's part.
     """
     offsets, successors = start.tolist(), values.tolist()
-    ends, count, unknown = offsets[1:], len(start) - 1, len(start)
+    stops, count, unknown = offsets[1:], len(start) - 1, len(start)
     order, low, label = [unknown] * count, [0] * count, [-1] * count
     following = offsets[:-1]  # of each node the edge to be walked next
     clock = parts = 0
@@ -271,7 +271,7 @@ def strong_components(start: Ints, values: Ints) -> Labels:
                 order[node] = low[node] = clock
                 clock += 1
                 waiting.append(node)
-            if following[node] < ends[node]:
+            if following[node] < stops[node]:
                 successor = successors[following[node]]
                 following[node] += 1
                 if order[successor] == unknown:

@@ -27,7 +27,7 @@ from tfgraphwidget.tf_types import (
 )
 
 MISSING_INPUT = "_missing_input"
-"""On an op that stands for what a file lacks: the input that names it, "op:1"."""
+"""On an op that represents what a file lacks: the input that names it, "op:1"."""
 NAME_IN_FILE = "_name_in_file"
 """On an op that was opened under another name than the file gives it, which names no op or another
 one: the name.

@@ -47,13 +47,13 @@ class SavedGradient:
 
 
 class BodyState(Protocol):
-    """State of one body, by the names of the ops that stand for it there; `sources.captured_state`
+    """State of one body, by the names of the ops that represent it there; `sources.captured_state`
     gives it.
     """
 
     @property
     def names(self) -> frozenset[str]:
-        """The ops that stand for state or captured values which can be told."""
+        """The ops that represent state or captured values that are known."""
 
     @property
     def graph(self) -> FuncGraph | None:
@@ -68,7 +68,7 @@ class BodyState(Protocol):
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a
+        """The `tf.Variable`, or the eager tensor, that an op represents; None for what is in a
         session or a file.
         """
 
@@ -86,6 +86,6 @@ class BodyState(Protocol):
         """
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be
-        told.
+        """What a lookup table holds whose dtypes are one of the pairs; None for what is
+        unknown.
         """

@@ -23,8 +23,8 @@ class Member(NamedTuple):
         """The member that an object of a TensorFlow collection is; None for what is neither op,
         tensor nor variable.
 
-        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what
-        assigning to a resource variable gives: it stands for the assign op.
+        Known by class names, since this package reads without TensorFlow. An _UnreadVariable is
+        what assigning to a resource variable gives: it represents the assign op.
         """
         kinds = {
             kind.__name__

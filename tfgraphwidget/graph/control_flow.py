@@ -313,9 +313,10 @@ class _Blocks:
     ) -> dict[int, str | int]:
         """The conditional of each op of one predicate.
 
-        It is given by its name scope, or by a number where names do not tell. A conditional is its
-        own Merges, what is named after it, and what these need. Others on its predicate may consume
-        its ops, as its gradient does, but have Merges of their own. A loop is never divided.
+        It is given by its name scope, or by a number where names do not show it. A conditional is
+        its own Merges, what is named after it, and what these need. Others on its predicate may
+        consume its ops, as its gradient does, but have Merges of their own. A loop is never
+        divided.
         """
         scopes = set()
         for op in switches.intersection(ops):

@@ -307,13 +307,13 @@ class Difference:
                 + ", and compare again, for the whole graph"
             )
             equal = (
-                f"No difference in {self.function!r}, {whole}."
+                (f"No difference in {self.function!r}, " + whole + ".")
                 if self.function
                 else "No difference."
             )
             names = self.functions.renamed
-            note = _item_lines("function renamed, equal otherwise", len(names), names)
-            return "\n".join((equal, *(note if names else ())))
+            notes = _item_lines("function renamed, equal otherwise", len(names), names)
+            return equal + "\n" + "\n".join(notes) if names else equal
         unexplained = self.rest
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", unexplained.added, unexplained.added),
@@ -636,7 +636,7 @@ class GraphComparison:
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
     def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
-        """The results of a function that other tensors are now; no op of the body tells."""
+        """The results of a function that other tensors are now; no op of the body shows it."""
         before, after = (
             graph.extras.function(name).ret
             for graph, name in ((self.before, was), (self.after, now))

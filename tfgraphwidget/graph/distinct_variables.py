@@ -1,4 +1,4 @@
-"""One handle op for each variable of a model, where several stand for one: what counts variables
+"""One handle op for each variable of a model, where several represent one: what counts variables
 counts these.
 
 Ops with one shared name hold one variable. Keras saves each variable twice, and leaves up to three
@@ -68,7 +68,7 @@ def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:
 
 
 def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
-    """All handle ops of the variables that some handle ops stand for, in graph order."""
+    """All handle ops of the variables that some handle ops represent, in graph order."""
     keys = {
         _key(node, shared_name(node) or node.name)
         for node in (index.nodes[index.op(name)] for name in names)

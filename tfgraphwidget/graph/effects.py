@@ -7,7 +7,7 @@ type that the table lacks may do anything.
 
 TensorFlow evaluates the constant parts of a graph as it imports it, to know shapes, and leaves out
 only ops whose OpDef says that they are stateful. Some write files and are not
-(tests/graph/test_effects.py); `runs_at_import` tells.
+(tests/graph/test_effects.py); see `runs_at_import`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Row(NamedTuple):
 
     effect: Effect
     reason: str
-    is_stateless: bool  # told of dangerous op types only
+    is_stateless: bool  # of dangerous op types only
 
 
 def effects_by_type() -> Mapping[str, Effect]:

@@ -11,7 +11,7 @@ from tfgraphwidget.naming import split_tensor
 
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
-    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it."""
+    """(op, port) of each name; ANY_PORT for an op's name, which represents every tensor of it."""
     ports = (
         (name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names
     )

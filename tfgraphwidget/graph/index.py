@@ -50,7 +50,7 @@ class GraphIndex:
 
     `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of
     those edges (same order as `inputs.values`); `controls` the ops of its control inputs.
-    `reserved` holds names, in lower case, that are taken though no op here has them. `typing` tells
+    `reserved` holds names, in lower case, that are taken though no op here has them. `typing` has
     dtypes and shapes, `functions` holds the names of those in the graph's library, `extras` gives
     what else the graph holds. All states of one graph have the same `origin`; of two states the
     later one has the greater `serial`.
@@ -333,7 +333,7 @@ class GraphIndex:
         )
 
     def with_shapes(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
-        """This index with other static shapes, by op name and port, than its `typing` told."""
+        """This index with other static shapes, by op name and port, than those of its `typing`."""
         same = (
             "ids",
             "scopes",
@@ -346,7 +346,7 @@ class GraphIndex:
         return replace(self, typing=self.typing.with_shapes(shapes))._with_known(self, *same)
 
     def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
-        """This index, told what another one has found out already that is the same for both."""
+        """This index, with what another one has computed already that is the same for both."""
         self.__dict__.update(
             {name: other.__dict__[name] for name in names if name in other.__dict__}
         )

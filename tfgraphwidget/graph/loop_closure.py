@@ -111,7 +111,7 @@ class _Flow:
         owner: the number of the innermost block around each op that is in one.
         invariants: the Enters of what does not vary.
         handle: the stack or TensorArray whose handle an op consumes.
-        state: for each handle the first that stands for the same: gradients of one TensorArray
+        state: for each handle the first that represents the same: gradients of one TensorArray
             under one name are one.
         filling: per state, the ops that write into it.
         other: per state, the other ops that consume its handle.
@@ -213,7 +213,7 @@ class _Flow:
                 is_of_array = self.index.types[consumer].startswith("TensorArray")
                 if is_flow and is_of_array and consumer in ops:
                     raise NotClonable(
-                        f"Input {self._tensor(op, port)!r} only tells {names[consumer]!r} that its "
+                        f"Input {self._tensor(op, port)!r} only shows {names[consumer]!r} that its "
                         "TensorArray is full, and the copy has one of its own; choose an input "
                         "before the TensorArray is filled.",
                         [names[op], names[consumer]],

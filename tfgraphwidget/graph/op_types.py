@@ -26,7 +26,7 @@ ARGUMENTS = REQUIRED_PLACEHOLDERS | {"_Arg"}
 # Their attribute `value` holds their tensor. A HostConst keeps it in host memory; TensorFlow infers
 # no static shape of it, so in a live graph its shape is unknown.
 CONSTANTS = frozenset({"Const", "HostConst"})
-# What stands for an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
+# What represents an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
 SHAPE_EQUIVALENTS = {"PlaceholderV2": "Placeholder", "HostConst": "Const"}
 # Versions of graphs (VersionDef.producer) at which TensorFlow began to read an op type otherwise
 # (test_tensorflow_facts.py).
@@ -57,7 +57,7 @@ ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 VARIABLE_READS = frozenset({"Identity", "ReadVariableOp"})
 # They give values from a resource variable: a resource that one of them reads is a variable.
 RESOURCE_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
-# They tell whether a variable has a value.
+# They show whether a variable has a value.
 IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
 # Stateful by their OpDefs, but they change nothing.
 RESOURCE_QUERIES = RESOURCE_READS | {"VariableShape", "VarIsInitializedOp"}
@@ -144,7 +144,7 @@ TENSOR_ARRAY_GRADIENTS = frozenset(
     {"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"}
 )
 STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
-# They hold tensors of one dtype and shape, which their handle tells.
+# They hold tensors of one dtype and shape, which their handle has.
 HOLDERS_OF_SHAPED_TENSORS = frozenset(
     {
         *(
@@ -470,7 +470,7 @@ FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
 
 # Dropout
 
-# They tell which elements a dropout keeps, in its own scope, whatever that is called.
+# They choose which elements a dropout keeps, in its own scope, whatever that is called.
 DROPOUT_MASKS = frozenset({"GreaterEqual", "Floor"})
 
 # Sizes

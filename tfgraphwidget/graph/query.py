@@ -209,7 +209,7 @@ def _kind(value: str) -> str:
 
 
 def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTimeout]:
-    """The ops that fit all terms, in graph order: what is told at once first, shapes of what is
+    """The ops that fit all terms, in graph order: what is known at once first, shapes of what is
     left last.
     """
     timeout = RegexTimeout(_SECONDS)

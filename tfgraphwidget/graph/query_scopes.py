@@ -83,5 +83,5 @@ def _fits(name: str, words: list[str]) -> bool:
     """Whether each word is in the name of a scope, and one of them reaches into its last part."""
     low = name.casefold()
     own = len(low) - len(last_part(low))
-    ends = (low.rfind(word.rstrip("/")) + len(word.rstrip("/")) for word in words)
-    return all(word in f"{low}/" for word in words) and any(end > own for end in ends)
+    stops = (low.rfind(word.rstrip("/")) + len(word.rstrip("/")) for word in words)
+    return all(word in f"{low}/" for word in words) and any(end > own for end in stops)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import regex
 
 T = TypeVar("T")
-SECONDS = 60.0  # for an expression in Python, unless told otherwise
+SECONDS = 60.0  # for an expression in Python, unless set otherwise
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _LEAST = 0.001  # seconds
 # A pattern without these tries at each letter of a text once. One in which no group is repeated
@@ -39,7 +39,7 @@ class RegexTimeout:
     """A time limit for several searches together.
 
     It counts this thread's processor time, not the time in which other programs run: the result
-    must not depend on them. `has_expired` tells whether a search was cut.
+    must not depend on them. `has_expired` is whether a search was cut.
 
     >>> timeout = RegexTimeout(seconds=1.0)
     >>> (
@@ -102,7 +102,7 @@ class RegexTimeout:
         )
 
     def search(self, pattern: str) -> Callable[[str], object]:
-        """Compile a pattern to a function that tells whether a text matches it anywhere.
+        """Compile a pattern to a function that returns whether a text matches it anywhere.
 
         Returns:
             A function of one text. It raises TimeoutError when the time is up, which `filter`
@@ -127,7 +127,7 @@ class RegexTimeout:
 
 
 def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callable[[str], bool]:
-    """Compile an expression to a function that tells whether a text matches it anywhere, in a
+    """Compile an expression to a function that returns whether a text matches it anywhere, in a
     minute for all texts.
 
     Args:

@@ -242,7 +242,7 @@ class Selection(Part, ArgumentChecks):
         check("connected", "inclusive", inclusive, bool)
         check("connected", "controls", controls, bool)
         wall = self._wall(until)
-        # A tensor stands for the op that computes it.
+        # A tensor represents the op that computes it.
         starts = self.mask | traversal.mask_of(
             self.index, (op for op, _ in pairs(self.index, self.tensors))
         )

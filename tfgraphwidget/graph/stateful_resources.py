@@ -85,7 +85,7 @@ def kind_of(op_type: str) -> str:
 
 def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
     """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where
-    nothing tells it.
+    it is unknown.
 
     Args:
         tensor: The op and the number of its output.

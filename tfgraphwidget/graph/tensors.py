@@ -30,8 +30,8 @@ class OpTyping(Protocol):
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef, for example ("float32", "int32_ref").
 
-        "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what
-        its attributes tell; there may be more outputs.
+        "" is a dtype that the file does not have. Of an op that TensorFlow does not know, only what
+        its attributes say; there may be more outputs.
         """
 
     def definition(self, op_type: str) -> OpDef | None:

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.index import GraphIndex
 ANY_PORT = -1
 
 Tensors = Collection[tuple[int, int]]
-"""(op, port) pairs; port ANY_PORT stands for all tensors of the op, and for its control edges."""
+"""(op, port) pairs; port ANY_PORT represents all tensors of the op and its control edges."""
 
 
 def forward(

@@ -40,7 +40,7 @@ def check_cios(
     if control_ios is None:
         return control_inputs, control_outputs
     if control_outputs is not None:
-        raise ValueError("control_ios stands for control_outputs too; give one of them.")
+        raise ValueError("control_ios represents control_outputs too; give one of them.")
     return True, control_ios
 
 

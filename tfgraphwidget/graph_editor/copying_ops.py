@@ -53,14 +53,14 @@ class Copier:
         )
         self.copying = NodeCopier(
             self.names,
-            keys=self._anew("shared_name", nodes, others),
-            frames=self._anew("frame_name", nodes, others),
+            keys=self._new_values("shared_name", nodes, others),
+            frames=self._new_values("frame_name", nodes, others),
             functions={old: new for old, new in (library.names or {}).items() if old != new},
             stays=info.same_graph,
             dropped=info.dropped,
         )
 
-    def _anew(
+    def _new_values(
         self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]
     ) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the
@@ -88,7 +88,7 @@ class Copier:
         *,
         waits: bool,
     ) -> None:
-        """Copy ops in one import and tell `info` what has become of them.
+        """Copy ops in one import and record in `info` what has become of them.
 
         Args:
             ops: The ops in the order in which they were made.
@@ -221,7 +221,7 @@ class Copier:
     def _node(
         self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool
     ) -> NodeDef:
-        """The NodeDef of an op's copy; None in `new_inputs` stands for the copy of what the
+        """The NodeDef of an op's copy; None in `new_inputs` represents the copy of what the
         original reads there.
         """
         draft.name = op.name

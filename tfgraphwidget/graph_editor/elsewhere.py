@@ -210,7 +210,7 @@ class _Copying:
         return copy if port is None else copy.outputs[port]
 
     def copy(self, names: Iterable[str]) -> None:
-        """Copy ops and what they depend on, as far as it is not there; tell the caller of new
+        """Copy ops and what they depend on, as far as it is not there; report to the caller new
         variables.
         """
         ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])
@@ -269,7 +269,7 @@ class _Copying:
         return own_ops(self.index, variable) | {self.index.ids[first]}
 
     def _there(self, name: str) -> str | None:
-        """The name of the op that stands for an op in the other graph; None while there is none.
+        """The name of the op that represents an op in the other graph; None while there is none.
 
         What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try
         shows it again.

@@ -16,7 +16,7 @@ _PREDEFINED = frozenset(get_predefined_collection_names())
 def replace_t_with_placeholder_handler(info: Transforming, t: Tensor) -> Tensor:
     """A placeholder in place of a tensor: one for each tensor, in the destination scope.
 
-    None can stand for a variable that the copies change: within one graph they change the
+    None can replace a variable that the copies change: within one graph they change the
     original's.
 
     Args:
@@ -105,7 +105,7 @@ def copy_op_handler(
 def transform_op_in_place(
     info: Transforming, op: Operation, detach_outputs: bool = False
 ) -> Operation:
-    """Let an op read what stands for its inputs, instead of copying it.
+    """Let an op read what represents its inputs, instead of copying it.
 
     Args:
         info: The transformation.

@@ -1,8 +1,8 @@
 """Arguments for "ops" or "tensors" as lists, and lists without repetition.
 
-A `tf.Variable` stands for its op where ops are asked for. Where tensors are asked for it stands for
+A `tf.Variable` represents its op where ops are asked for. Where tensors are asked for it represents
 the tensor of its name: the handle of a resource variable, the reference of an old one, which all
-that reads or changes it takes. (The original took no variables.) A variable in parts stands for its
+that reads or changes it takes. (The original took no variables.) A variable in parts represents its
 parts.
 """
 
@@ -60,8 +60,8 @@ class ListView:
 
 
 def unique(items: Iterable[T]) -> list[T]:
-    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to
-    be hashed.
+    """Ops or tensors in order, each once; compared by identity, since a FuncGraph's tensors refuse
+    to be hashed.
 
     Args:
         items: The items.
@@ -92,7 +92,7 @@ def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[i
 
 
 def position(at: Any, tensors: list[Tensor], kind: str) -> int:
-    """The position in `tensors` that a number or a tensor tells; the first if it is there more than
+    """The position in `tensors` of a number or a tensor; the first if it is there more than
     once.
 
     Args:
@@ -149,7 +149,7 @@ def as_op(obj: Any) -> Operation:
 
 
 def as_tensor(obj: Any) -> Tensor:
-    """The tensor that a variable stands for, its handle or its reference; anything else as it is.
+    """The tensor that a variable represents, its handle or its reference; anything else as it is.
 
     Args:
         obj: A variable, or a tensor.
@@ -195,17 +195,17 @@ def check_reads(variables: Iterable[Variable], ops: Collection[Operation]) -> No
             if op in ops and op.type != "ReadVariableOp":
                 raise ValueError(
                     f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and "
-                    "no tensor can stand for it there; give another variable, or replace what the "
+                    "no tensor can replace it there; give another variable, or replace what the "
                     "op gives."
                 )
 
 
 def check_alike(variable: Variable, other: Variable | Tensor) -> None:
-    """Raise unless a variable can stand for another.
+    """Raise unless a variable can replace another.
 
     Args:
         variable: The variable.
-        other: The variable or tensor that it stands for.
+        other: The variable or tensor that it represents.
 
     Raises:
         TypeError: They have different dtypes.
@@ -213,12 +213,12 @@ def check_alike(variable: Variable, other: Variable | Tensor) -> None:
     """
     if variable.dtype.base_dtype != other.dtype.base_dtype:
         raise TypeError(
-            f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, "
+            f"{other.name!r} is {other.dtype.base_dtype.name}, but represents {variable.name!r}, "
             f"which is {variable.dtype.base_dtype.name}; cast it first."
         )
     if not variable.shape.is_compatible_with(other.shape):
         raise ValueError(
-            f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has "
+            f"{other.name!r} has shape {other.shape}, but represents {variable.name!r}, which has "
             f"{variable.shape}; give a variable of that shape."
         )
 
@@ -325,7 +325,7 @@ def make_list_of_op(
     """A new list of ops.
 
     Args:
-        ops: Ops, one op, or a graph, which stands for all its ops; a variable stands for its op.
+        ops: Ops, one op, or a graph, which represents all its ops; a variable represents its op.
         check_graph: Check types, and that all are of one graph; else what is not an op is left out.
         allow_graph: Take a graph.
         ignore_ts: Leave tensors out without complaint.
@@ -346,7 +346,7 @@ def make_list_of_t(
     """A new list of tensors.
 
     Args:
-        ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for
+        ts: Tensors, one tensor, or a graph, which represents all its tensors; a variable represents
             its own.
         check_graph: Check types, and that all are of one graph; else what is not a tensor is left
             out.

@@ -1,4 +1,4 @@
-"""The GraphIndex of a live graph, kept with the graph and made anew when the graph has changed."""
+"""The GraphIndex of a live graph, kept with the graph and made again when the graph has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEPT_AS = "_tfgraphwidget_indexed"
 
 @dataclass(frozen=True, eq=False)
 class _CachedIndex:
-    """An index, and what told the edges of the graph when it was made.
+    """An index, and what had the edges of the graph when it was made.
 
     `Graph.version` counts ops only, and the serialized graph is not a key: its attributes come in
     another order each time. So this holds the very tuples that `op.inputs` gives, which TensorFlow

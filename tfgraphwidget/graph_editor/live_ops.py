@@ -106,8 +106,8 @@ def scopes_among(names: set[str], graph: Graph) -> set[str]:
     one.
     """
     op_names = sorted(op.name for op in graph.get_operations())
-    ends = ((name, bisect_left(op_names, f"{name}/")) for name in names)
-    return {name for name, k in ends if k < len(op_names) and op_names[k].startswith(f"{name}/")}
+    starts = ((name, bisect_left(op_names, f"{name}/")) for name in names)
+    return {name for name, k in starts if k < len(op_names) and op_names[k].startswith(f"{name}/")}
 
 
 def make_op(

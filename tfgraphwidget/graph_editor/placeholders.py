@@ -1,4 +1,4 @@
-"""Placeholders that stand for tensors from outside, and names of scopes."""
+"""Placeholders that represent tensors from outside, and names of scopes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def placeholder_name(
     """A name for a placeholder, such as "foo/geph__c_0" for output 0 of "foo/c".
 
     Args:
-        t: The tensor that it stands for, if any.
+        t: The tensor that it represents, if any.
         scope: The scope; None for the tensor's own, "" for the root.
         prefix: What the name begins with. A name that begins with it already is kept.
 
@@ -87,7 +87,7 @@ def make_placeholder_from_tensor(
     gives a placeholder of its value, since TensorFlow feeds no references.
 
     Args:
-        t: The tensor that it stands for; of a variable its value.
+        t: The tensor that it represents; of a variable its value.
         scope: The scope of `placeholder_name`.
         prefix: The prefix of `placeholder_name`.
 

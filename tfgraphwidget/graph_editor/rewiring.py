@@ -2,7 +2,7 @@
 them or none.
 
 Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them:
-until then a *hole* stands for each. Where TensorFlow refuses an edge for a shape that only it
+until then a *hole* represents each. Where TensorFlow refuses an edge for a shape that only it
 remembers, a *veil* goes between (see `runtime.live.in_place_changes`); who reads through one reads
 the tensor after.
 """
@@ -49,7 +49,7 @@ class Rewiring:
     """A plan of edges for one graph.
 
     It says who reads and waits for what once it is carried out. Ends of edges are tensors and
-    holes, told by identity.
+    holes, compared by identity.
     """
 
     def __init__(self, graph: Graph | None) -> None:
@@ -194,7 +194,7 @@ class Rewiring:
                 self._make(changes, waits)
         except GraphEditError as error:
             raise ValueError(error.why) from error
-        record_of(self.graph).rewire_count += 1  # editors of the graph read it anew
+        record_of(self.graph).rewire_count += 1  # editors of the graph read it again
         if not self._holes:
             keep_order(self.graph, stamp, new)
 
@@ -247,7 +247,7 @@ class Rewiring:
             raise
 
     def _plain(self, t: End) -> End:
-        """The tensor that a veil stands for; any other as it is."""
+        """The tensor that a veil represents; any other as it is."""
         return (
             t.op.inputs[0]
             if self._veils and not isinstance(t, Hole) and t.op.name in self._veils

@@ -37,8 +37,8 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
     """Some ops of a graph, the tensors that go in and those that come out.
 
     Its inputs are the tensors that the ops read from outside, its outputs those that they make for
-    outside or for nobody. Passthrough tensors, which no op of the view makes or reads, are both.
-    The `remap` methods leave some out or order them anew; they return a new view. A view changes
+    outside or for no op. Passthrough tensors, which no op of the view makes or reads, are both.
+    The `remap` methods leave some out or reorder them; they return a new view. A view changes
     neither the graph, nor itself when the graph changes.
 
     Args:

@@ -1,4 +1,4 @@
-"""`ge.transform`: copies of a view, in its graph or in another; and targets computed anew from
+"""`ge.transform`: copies of a view, in its graph or in another; and targets computed again from
 other tensors.
 
 Where the original left copies that were silently wrong, these are right: variables, tables and
@@ -147,7 +147,7 @@ def graph_replace(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:
-    """The targets, computed anew from other tensors.
+    """The targets, computed again from other tensors.
 
     What lies between the replaced tensors and the targets is copied, control edges followed, and
     all of each while loop that this takes a part of; it reads the variables of the original. Ops
@@ -174,7 +174,7 @@ def graph_replace(
     Raises:
         TypeError: A target is not a tensor, or see `Transformer`.
         ValueError: No target depends on what is replaced, an op takes a variable itself where a
-            tensor is to stand for it, or see `Transformer`.
+            tensor is to represent it, or see `Transformer`.
     """
     values = flatten_tree(transform_tree(target_ts, value_of))
     controls = ControlOutputs(get_unique_graph(values, check_types=(tf.Tensor,)))
@@ -220,7 +220,7 @@ class _Replacements:
 
     `by` maps the tensor that would be read to the one that is; `inputs` does so for views, which
     may end between a variable and what is read from it. `whole` are resource variables that tensors
-    stand for: of what is read from them `by` has each tensor.
+    represent: of what is read from them `by` has each tensor.
     """
 
     def __init__(self, replacement_ts: Mapping[TensorKey, object]) -> None:

@@ -211,12 +211,12 @@ class Transformer(ArgumentChecks, refusal=TypeError):
             )
         if t_.dtype.base_dtype != t.dtype.base_dtype:
             raise TypeError(
-                f"{t_.name!r} is {t_.dtype.name}, but stands for {t.name!r}, which is "
+                f"{t_.name!r} is {t_.dtype.name}, but represents {t.name!r}, which is "
                 f"{t.dtype.name}; cast it first."
             )
         if not is_reference(t_.dtype) and info.needs_reference(op, t):
             raise TypeError(
-                f"{op.name!r} changes the variable {t.name!r}, and no placeholder can stand for a "
+                f"{op.name!r} changes the variable {t.name!r}, and no placeholder can replace a "
                 f"variable; add {t.op.name!r} to the view, or give a variable of the other graph "
                 "for it."
             )

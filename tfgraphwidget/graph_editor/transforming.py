@@ -21,7 +21,7 @@ from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 
 class TensorMap(MutableMapping[Any, Any]):
-    """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be
+    """A dict whose keys are tensors, compared by identity: a FuncGraph's tensors refuse to be
     hashed.
     """
 
@@ -163,7 +163,7 @@ class Transforming:
         return any(read is t and takes_reference(op, k) for k, read in enumerate(op.inputs))
 
     def placeholder(self, t: Tensor) -> Tensor:
-        """The placeholder in the destination graph that stands for `t`: one, however often it is
+        """The placeholder in the destination graph that represents `t`: one, however often it is
         asked for.
 
         (The original made one each time. So that the names that follow are the original's, each

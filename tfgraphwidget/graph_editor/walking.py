@@ -40,7 +40,7 @@ def get_forward_walk_ops(
     """All that depends on the seeds, in graph order.
 
     Args:
-        seed_ops: Ops to start from; or tensors and variables, which stand for the ops that read
+        seed_ops: Ops to start from; or tensors and variables, which represent the ops that read
             them.
         inclusive: With the seeds.
         within_ops: What may be reached; seeds that are not among them are dropped, unless it is
@@ -72,7 +72,7 @@ def get_backward_walk_ops(
     """All that the seeds need, in graph order.
 
     Args:
-        seed_ops: Ops to start from; or tensors and variables, which stand for their own ops.
+        seed_ops: Ops to start from; or tensors and variables, which represent their own ops.
         inclusive: With the seeds.
         within_ops: As in `get_forward_walk_ops`.
         within_ops_fn: As in `get_forward_walk_ops`.

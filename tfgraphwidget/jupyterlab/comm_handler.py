@@ -8,9 +8,9 @@
     "locate", path, root}      → "located" {path}: from the folder that names are relative to
     pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
 
-A request that has `tells` hears, before its reply, how far long work is: {id, type: "working",
-what, done, total}. A refusal is the reply {type: "refused", why, error}: one sentence, and the name
-of what was raised.
+A request that has `wants_progress` gets, before its reply, the progress of long work: {id, type:
+"working", what, done, total}. A refusal is the reply {type: "refused", why, error}: one sentence,
+and the name of what was raised.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ class CommHandler:
     def working(
         self, number: int, request: Any, what: str, done: int, total: int
     ) -> dict[str, object] | None:
-        """Return the message that says how far a request is that has `tells`; see
+        """Return the message that says the progress of a request that has `wants_progress`; see
         `Responder.working`.
         """
-        if request.get("tells") is not True:
+        if request.get("wants_progress") is not True:
             return None
         return {"type": "working", "id": number, "what": what, "done": done, "total": total}
 

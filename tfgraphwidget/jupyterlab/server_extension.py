@@ -43,9 +43,9 @@ def _jupyter_server_extension_points() -> list[dict[str, object]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
-    """Answer at ROUTE, and tell pages of it and of the suffixes of files that can be opened.
+    """Answer at ROUTE, and give pages it and the suffixes of files that can be opened.
 
-    A page that was not told asks Jupyter for a kernel without a folder, and knows the built-in
+    A page without it asks Jupyter for a kernel without a folder, and knows the built-in
     suffixes.
     """
     settings = server.web_app.settings

@@ -138,7 +138,7 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
 
 
 def _settings_of_inputs(definition: OpDef | None) -> tuple[str, ...] | None:
-    """The attributes that tell the number and the dtypes of the inputs of a type; None if it is not
+    """The attributes that set the number and the dtypes of the inputs of a type; None if it is not
     known.
     """
     if definition is None:
@@ -219,7 +219,7 @@ def _fitting_attribute(
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:
-    """The attribute that tells the dtype of each input of an op; "" where it is fixed, or told by a
+    """The attribute that sets the dtype of each input of an op; "" where it is fixed, or set by a
     list.
     """
     attributes: list[str] = []

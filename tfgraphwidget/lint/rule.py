@@ -91,8 +91,8 @@ class LintContext:
         index: The graph.
         find_outputs: Finds the tensors that it is for; () if nothing in it looks like a result.
         signatures: Its signatures.
-        missing_ends: The tensors that the graph does not have, by the signatures of the file that
-            name them.
+        missing_tensors: The tensors that the graph does not have, by the signatures of the file
+            that name them.
         plan: Plans an edit, without applying it. Raises GraphEditError.
         value: Gives the value of a variable or constant by the name of its op. Raises
             GraphEditError without one.

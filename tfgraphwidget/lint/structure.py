@@ -58,7 +58,7 @@ Counts = npt.NDArray[np.int32]
 
 @rule("missing-inputs", "error")
 def missing_inputs(context: LintContext) -> Iterator[Finding]:
-    """Ops that stand for inputs which the file names and does not hold."""
+    """Ops that represent inputs which the file names and does not hold."""
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[MISSING_INPUT]:
@@ -83,7 +83,7 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
                 "missing-inputs",
                 "error",
                 f"Op {index.names[consumers[0]]!r}{body.where} {does} {missing!r}, which the file "
-                f"does not hold; {kind} {name!r} stands for it. "
+                f"does not hold; {kind} {name!r} represents it. "
                 + ways
                 + ", or keep it"
                 + either(f" (editor.passes.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
@@ -411,7 +411,7 @@ def attributes(context: LintContext) -> Iterator[Finding]:
 
 @rule("negative-shapes", "error")
 def negative_shapes(context: LintContext) -> Iterator[Finding]:
-    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not
+    """Attributes that hold a shape with a dimension below 0, where -1 represents one that is not
     known.
     """
     for body in context.bodies if context.is_file else ():
@@ -510,8 +510,8 @@ _VARIES = -2
 
 
 def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
-    """How many inputs or outputs all ops of a type have; _VARIES where attributes tell, -1 if it is
-    not known.
+    """How many inputs or outputs all ops of a type have; _VARIES where attributes set it, -1 if it
+    is not known.
     """
     if definition is None:
         return -1
@@ -624,7 +624,7 @@ def _missing_functions(
         value = node.attr[name]
         called = [value.func] if value.WhichOneof("value") == "func" else list(value.list.func)
         for function in called:
-            # A primitive op can stand for a function.
+            # A primitive op can replace a function.
             is_op = index.typing.definition(function.name) is not None
             if function.name and function.name not in index.functions and not is_op:
                 yield (

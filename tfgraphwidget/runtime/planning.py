@@ -110,7 +110,7 @@ class CurrentGraph(Protocol):
         """Why a function's body cannot be imported, as a sentence; "" for a graph."""
 
     def state(self) -> BodyState | None:
-        """What ops of a function's body stand for, after edits."""
+        """What ops of a function's body represent, after edits."""
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables, by their handle ops."""

@@ -38,7 +38,7 @@ def readable_nodes(
     Args:
         protos: The NodeDefs, which are changed where they have to be.
         where: What they are of, to begin a sentence with.
-        types: The op types of the graph, which tell the dtypes of missing inputs.
+        types: The op types of the graph, which have the dtypes of missing inputs.
 
     Returns:
         The graph, and a sentence for each thing that was filled in.
@@ -172,7 +172,7 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
             others = f" and {len(consumers) - 1:,} more" if len(consumers) > 1 else ""
             yield (
                 f"op {_short(consumers[0])}{others} reads {_short(text)}, which is not there; the "
-                f"{stand_in.op} {_short(stand_in.name)} stands for it."
+                f"{stand_in.op} {_short(stand_in.name)} represents it."
             )
         for node, k in slots:
             node.input[k] = as_input(stand_in_names[op], min(port, 0))

@@ -46,7 +46,7 @@ class Body(Protocol):
     tensor; both are empty for a plain graph. `alias` maps the name that TensorFlow gave an op to
     the name it is shown under, for those where they differ: captured variables are shown under the
     variables' own names. `called` maps handle ops whose names do not say which variable they hold,
-    as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps the ops that stand for
+    as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps the ops that represent
     what a call feeds to a function to the ops of the outermost graph that hold it; None for the
     outermost graph itself. `constants` are the Const NodeDefs that a call feeds to arguments, by
     these.
@@ -251,7 +251,7 @@ class StoredCaptures(Protocol):
 
     @property
     def names(self) -> frozenset[str]:
-        """The ops of the function that stand for state."""
+        """The ops of the function that represent state."""
 
     def live(self) -> Mapping[str, object]:
         """The variables and tensors, by op; made at the first call."""
@@ -298,7 +298,7 @@ class Source:
         session: The session that runs `graph`.
         notices: Sentences about what can only be viewed.
         signatures: The signatures of a file.
-        missing_ends: The tensors that its graph does not have, by the signatures that name them:
+        missing_tensors: The tensors that its graph does not have, by the signatures that name them:
             these are left out.
         signature: The signature that was chosen.
         entrance: The ops to enter, outermost first, to reach the function body that does the work:

@@ -68,7 +68,7 @@ def release_locks() -> None:
     TensorFlow takes the lock of a graph by hand, for ops that are added (`_mutation_lock`) or for a
     session that takes them over (`_session_run_lock`), and counts its holders; the counts have a
     lock of their own. A holder is in a function that names one of these, so the stacks of all
-    threads tell how many there can be.
+    threads show how many there can be.
 
     Private: `Graph._group_lock`, `GroupLock._ready`, `GroupLock._group_member_counts`, and of
     Python `Condition._lock`. There is no public lock of a graph. TensorFlow takes all its other

@@ -49,7 +49,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 def is_reference(dtype: tf.DType) -> bool:
     """Whether a dtype is a reference to a TensorFlow 1 variable (`float32_ref`).
 
-    Private: `DType._is_ref_dtype`. The public `base_dtype` and `name` tell it by a comparison.
+    Private: `DType._is_ref_dtype`. The public `base_dtype` and `name` say it by a comparison.
     """
     return bool(dtype._is_ref_dtype)
 

@@ -62,7 +62,7 @@ class EditButton:
         needs: What an op must have so that it is shown.
         output: Whether it edits the first output of an op, rather than the op.
         fields: What its form asks for; () for a button that edits at once.
-        options: Arguments that no field asks for, or that stand for an empty one: pairs of a
+        options: Arguments that no field asks for, or that represent an empty one: pairs of a
             parameter and a literal.
         group: The heading that it is below, among the buttons of the whole graph; "" for those that
             come first.

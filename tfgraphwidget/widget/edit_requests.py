@@ -157,7 +157,7 @@ class EditRequests:
         return outcome_text(steps[-1].sentence if steps else "", report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
-        """The reply for a refusal, with a button for each way out, which stands for the line of
+        """The reply for a refusal, with a button for each way out, which represents the line of
         Python.
         """
         argument = str(getattr(error, "argument", ""))

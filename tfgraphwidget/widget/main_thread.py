@@ -16,7 +16,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Any
 
-_SOON = 0.7  # seconds until the waiting page is told so
+_SOON = 0.7  # seconds until the waiting page is refused
 _LOOK_EVERY = 0.5  # seconds between two looks whether the kernel is still there
 
 

@@ -417,7 +417,7 @@ class RequestHandler:
         return p.State(
             revision=self.revision,
             path=editor.view.breadcrumb,
-            # What a save could not do is told with its result, and not once more with what follows.
+            # What a save could not do is in its result, and not once more with what follows.
             warnings=tuple(
                 notice for notice in editor.source.notices if notice not in self._core.save_notices
             ),

@@ -35,7 +35,7 @@ class Responder(Protocol):
     def working(
         self, number: int, request: object, what: str, done: int, total: int
     ) -> dict[str, object] | None:
-        """What tells the page how far a request is; None for a page that does not listen.
+        """What reports to the page the progress of a request; None for a page that does not listen.
 
         Args:
             total: How much there is; 0 where it is not known.
@@ -95,7 +95,7 @@ class RequestLoop:
             self._sender.send(message, [])
 
     def _progress(self, number: int, request: object) -> Callable[[str, int, int], None]:
-        """A listener of progress that tells the page of it, now and then."""
+        """A listener of progress that reports it to the page, now and then."""
         last = time.monotonic()
 
         def tell(what: str, done: int, total: int) -> None:

@@ -43,7 +43,7 @@ class SelectionRequests:
     ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        # Of a group: what it stands for.
+        # Of a group: what it represents.
         members = [editor._core.view.members_of(scope) for scope in scopes]
         ops = (*ops, *(op for some, _ in members for op in some))
         scopes = tuple(scope for _, some in members for scope in some)

@@ -34,7 +34,7 @@ def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
     """
     if not (root or path.strip("/")):
         raise UnknownName(
-            "Jupyter does not tell where its first folder is on the disk; type the path."
+            "Jupyter does not say where its first folder is on the disk; type the path."
         )
     here = Path.cwd() if folder is None else folder
     for candidate in _candidates(path, root, here):

@@ -136,7 +136,7 @@ class GraphWidget(anywidget.AnyWidget):
         made already.
         """
         unchanged = before is None or before.restore()
-        self._editor._core.listeners.notify()  # they may have heard of what was put back
+        self._editor._core.listeners.notify()  # they may have seen what was put back
         return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
 
     def _failure(self, error: BaseException) -> protocol.Refusal:

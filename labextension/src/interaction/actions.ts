@@ -194,7 +194,7 @@ export class Actions {
     if (answer?.type !== "scene_reply" || !scene) return;
     const plain = name.replace(/^\^/, "").replace(/:\d+$/, "");
     const item = visibleItem(scene, plain);
-    // The drawing tells a scope from an op by the slash, which the name of a scope in a list lacks.
+    // The drawing distinguishes a scope from an op by the slash, which the name of a scope in a list lacks.
     await this.inspect(scene.names[item] === plain ? keyOf(scene, item) : plain);
   }
 
@@ -288,7 +288,7 @@ export class Actions {
 
   /**
    * Cancel one thing: a drag or pick, else the region, the drag mode, the message, the selection;
-   * else go back to the tab behind.
+   * else go back to the tab before.
    */
   cancel(): void {
     const { region, tool, connecting, picking, itemMove, status, warned, state } =

@@ -21,7 +21,7 @@ export function followShape(
   open: (canvas: Viewport) => unknown,
 ): () => void {
   let shape = shapeOf(root);
-  // In a tab behind others it was opened without a size.
+  // In a tab below others it was opened without a size.
   let isOpened = opened.width > 0;
   let timer = 0;
   const follow = () => {

@@ -4,7 +4,7 @@ import type { IStateDB } from "@jupyterlab/statedb";
 import type { JSONObject, ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import type { PaneAction } from "./pane";
 
-/** As tfgraphwidget/jupyterlab/documents.py tells it and wants it back. */
+/** As tfgraphwidget/jupyterlab/documents.py sends it and takes it back. */
 export interface SavedEdits extends JSONObject {
   edits: JSONObject[];
   stamp: string;

@@ -268,8 +268,8 @@ export class GraphPanel extends Pane {
   }
 
   /** The kernel reports the state of the editor. */
-  #onEdited(told: KernelReply): void {
-    this.#edit = parsePanelEdit(told);
+  #onEdited(reply: KernelReply): void {
+    this.#edit = parsePanelEdit(reply);
     this.bar.setEdit(this.#edit.variable, this.#edit.line);
   }
 

@@ -21,7 +21,7 @@ export interface FileChoice {
 /** The detail of the event "tfgraphwidget:files"; `ask` only checks whether there is a dialog. */
 export interface FileRequest extends FileChoice {
   readonly ask?: boolean;
-  /** A path of the list of files: nothing is to be chosen, it only is to be told where it lies. */
+  /** A path of the list of files: nothing is to be chosen, only its place is to be found. */
   readonly path?: string;
   done(location: ServerPath | null): void;
 }

@@ -45,9 +45,9 @@ export class RefusedError extends Error {
 export interface KernelComm {
   /**
    * Resolves to the reply; rejects with RefusedError if the kernel refuses, with KernelGone if it
-   * cannot reply any more. `told` is called with the progress of long operations.
+   * cannot reply any more. `onProgress` is called with the progress of long operations.
    */
-  request(message: KernelRequest, told?: (progress: Progress) => void): Promise<KernelReply>;
+  request(message: KernelRequest, onProgress?: (progress: Progress) => void): Promise<KernelReply>;
   onPush(callback: (push: KernelPush) => void): void;
   /**
    * Called once, when the kernel has closed the talk or restarts; not after `close`. `isRenewed`
@@ -95,7 +95,7 @@ async function startListener(kernel: Kernel.IKernelConnection, code: string): Pr
       const { content } = await Promise.race([execution.done, gone.happened]);
       if (content.status === "ok") return;
       if (content.status === "error") throw new RefusedError(importErrorText(content));
-      // A cell before it has failed or was interrupted: Jupyter then passes over what waits behind
+      // A cell before it has failed or was interrupted: Jupyter then passes over what waits after
       // it.
       await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
@@ -173,11 +173,12 @@ class CommClient implements KernelComm {
     return this.#open;
   }
 
-  request(message: KernelRequest, told?: (progress: Progress) => void): Promise<KernelReply> {
+  request(message: KernelRequest, onProgress?: (progress: Progress) => void): Promise<KernelReply> {
     if (!this.#open) return Promise.reject(new KernelGone("The kernel that was asked is gone."));
-    if (!told) return this.#client.request(message).reply;
-    return this.#client.request({ ...message, tells: true } as KernelRequest, { onProgress: told })
-      .reply;
+    if (!onProgress) return this.#client.request(message).reply;
+    return this.#client.request({ ...message, wants_progress: true } as KernelRequest, {
+      onProgress,
+    }).reply;
   }
 
   async isKnown(): Promise<boolean> {

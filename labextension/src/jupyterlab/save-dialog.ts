@@ -7,7 +7,7 @@ import type { Progress } from "../rpc/client";
 import { type KernelComm, type KernelReply, RefusedError } from "./kernel-comm";
 import { element } from "./pane";
 
-/** As tfgraphwidget/widget/save_formats.py tells it. */
+/** As tfgraphwidget/widget/save_formats.py has it. */
 interface FileKind {
   readonly kind: string;
   readonly label: string;
@@ -18,7 +18,7 @@ interface FileKind {
   readonly options: readonly SaveOption[];
 }
 /**
- * As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option, a
+ * As tfgraphwidget/writable.py has it: the first of the choices is the one without the option, a
  * single one a text that can be changed.
  */
 interface SaveOption {

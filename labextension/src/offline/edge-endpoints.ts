@@ -48,7 +48,7 @@ export class EdgeEndpoints {
   readonly #inside: number;
   readonly #open: readonly (ComposedContainer | null)[];
   readonly #ports: Float64Array;
-  /** Children that are badges at their readers, now that all of these can be seen. */
+  /** Children that are badges at their consumers, now that all of these can be seen. */
   readonly #gone: Uint8Array;
   readonly #drawn: readonly DrawnEdge[];
   /** Per child, and then per horizontal part of a line. */

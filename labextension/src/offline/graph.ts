@@ -15,7 +15,7 @@ export class Graph {
   readonly #ops: ReadonlyMap<string, number>;
   readonly #nodes: ReadonlyMap<string, number>;
   #scopes: ReadonlySet<string> | null = null;
-  #consumers: readonly [start: Uint32Array, reader: Int32Array] | null = null;
+  #consumers: readonly [start: Uint32Array, consumer: Int32Array] | null = null;
 
   constructor(data: Data) {
     this.data = data;
@@ -34,7 +34,7 @@ export class Graph {
     return this.#ops.has(name);
   }
 
-  /** The scope or group of a name, with a slash behind or without, or -1. */
+  /** The scope or group of a name, with or without a slash at its end, or -1. */
   node(name: string): number {
     return this.#nodes.get(name.replace(/\/$/, "")) ?? -1;
   }
@@ -56,8 +56,8 @@ export class Graph {
   /** The consumers of an op, data and control, each once, in graph order. */
   consumers(op: number): number[] {
     this.#consumers ??= this.#turned();
-    const [start, reader] = this.#consumers;
-    return [...new Set(reader.subarray(at(start, op), at(start, op + 1)))];
+    const [start, consumer] = this.#consumers;
+    return [...new Set(consumer.subarray(at(start, op), at(start, op + 1)))];
   }
 
   /** What an op reads or waits for, each once. */
@@ -72,12 +72,12 @@ export class Graph {
   }
 
   /** Of each attribute its name, its text, and the texts that a query compares it by. */
-  attributes(op: number): { name: string; text: string; told: readonly string[] }[] {
+  attributes(op: number): { name: string; text: string; texts: readonly string[] }[] {
     const [start, end] = this.#range("attribute_start", op);
     const values = this.data.column("attribute_value");
     return Array.from({ length: end - start }, (_, k) => {
-      const [text = "", ...told] = this.data.head.values[at(values, start + k)] ?? [];
-      return { name: this.data.text("attribute_name", start + k), text, told };
+      const [text = "", ...texts] = this.data.head.values[at(values, start + k)] ?? [];
+      return { name: this.data.text("attribute_name", start + k), text, texts };
     });
   }
 
@@ -153,16 +153,16 @@ export class Graph {
       for (const op of this.data.column(sources)) start[op + 1] = at(start, op + 1) + 1;
     for (let op = 0; op < count; op++) start[op + 1] = at(start, op + 1) + at(start, op);
     const next = start.slice();
-    const reader = new Int32Array(at(start, count));
+    const consumer = new Int32Array(at(start, count));
     for (let op = 0; op < count; op++)
       for (const [offsets, sources] of columns) {
         const [from, end] = this.#range(offsets, op);
         for (const source of this.data.column(sources).subarray(from, end)) {
-          reader[at(next, source)] = op;
+          consumer[at(next, source)] = op;
           next[source] = at(next, source) + 1;
         }
       }
-    return [start, reader];
+    return [start, consumer];
   }
 }
 

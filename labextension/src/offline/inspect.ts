@@ -123,12 +123,12 @@ function tensor(graph: Graph, op: number, port: number, peers: string[]): Tensor
 /** Output -> the names of the ops that read it, once for each time they do. */
 function consumersByPort(graph: Graph, op: number): Map<number, string[]> {
   const found = new Map<number, string[]>();
-  for (const reader of graph.consumers(op))
-    for (const input of graph.inputs(reader)) {
+  for (const consumer of graph.consumers(op))
+    for (const input of graph.inputs(consumer)) {
       if (input.op !== op) continue;
       const names = found.get(input.port) ?? [];
       found.set(input.port, names);
-      names.push(graph.names[reader] ?? "");
+      names.push(graph.names[consumer] ?? "");
     }
   return found;
 }

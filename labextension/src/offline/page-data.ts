@@ -21,7 +21,7 @@ export interface Head {
    * compared by.
    */
   readonly defined: Readonly<
-    Record<string, readonly (readonly [name: string, told: string[] | null])[]>
+    Record<string, readonly (readonly [name: string, texts: string[] | null])[]>
   >;
   /** What an op can be, a bit of the column "op_is" each. */
   readonly traits: readonly string[];

@@ -60,24 +60,24 @@ const OUTPUTS = 1024;
 
 /** Which lines lead from a selected op to a selected one. Python twin: scene/selected_lines.py. */
 function selectedLines({ items, edges }: Drawing, graph: Graph, chosen: OpMask): number[] {
-  const readers = [...chosen.keys()].filter((op) => chosen[op] === 1);
-  const controls = readers.flatMap((reader) =>
-    graph.controls(reader).flatMap((op) => (chosen[op] === 1 ? [[op, reader] as const] : [])),
+  const chosenOps = [...chosen.keys()].filter((op) => chosen[op] === 1);
+  const controls = chosenOps.flatMap((consumer) =>
+    graph.controls(consumer).flatMap((op) => (chosen[op] === 1 ? [[op, consumer] as const] : [])),
   );
   const consumers = new Map<number, number[]>();
-  for (const reader of readers)
-    for (const { op, port } of graph.inputs(reader)) {
+  for (const consumer of chosenOps)
+    for (const { op, port } of graph.inputs(consumer)) {
       const tensor = op * OUTPUTS + port;
       const known = consumers.get(tensor);
-      if (known) known.push(reader);
-      else if (chosen[op] === 1) consumers.set(tensor, [reader]);
+      if (known) known.push(consumer);
+      else if (chosen[op] === 1) consumers.set(tensor, [consumer]);
     }
   return edges.map((edge) => {
     const begins = (op: number) => beginsAt(graph, items, edge, op);
     const ends = (op: number) => endsAt(graph, items, edge, op);
     const isSelected =
       edge.tensors.length === 0
-        ? controls.some(([producer, reader]) => begins(producer) && ends(reader))
+        ? controls.some(([producer, consumer]) => begins(producer) && ends(consumer))
         : edge.tensors.some((tensor) => consumers.get(tensor)?.some(ends));
     return isSelected ? 1 : 0;
   });

@@ -152,8 +152,8 @@ const TESTS: Readonly<Record<string, (graph: Graph, term: Term) => OpTest>> = {
   device: (graph, term) => ofTexts(graph, term, "op_device"),
   dtype: (graph, term) => {
     const codes = textCodes(graph, "output_dtype", (texts) => {
-      const told = texts.filter((text) => text !== "unknown");
-      const plain = new Map(told.map((text) => [text, text.replace(/_ref$/, "")]));
+      const known = texts.filter((text) => text !== "unknown");
+      const plain = new Map(known.map((text) => [text, text.replace(/_ref$/, "")]));
       const wanted = meantValues(new Set([...plain.keys(), ...plain.values()]), term);
       return (text) => wanted.has(text) || wanted.has(plain.get(text) ?? text);
     });
@@ -212,7 +212,7 @@ function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
   const sign = value.indexOf("=");
   const [name, wanted] = sign < 0 ? [value, ""] : [value.slice(0, sign), value.slice(sign + 1)];
   const holds = sign < 0 ? null : valueMatcher(wanted);
-  const fits = (told: readonly string[]) => holds === null || told.some(holds);
+  const fits = (values: readonly string[]) => holds === null || values.some(holds);
   const { defined } = graph.data.page;
   return (op) => {
     const known = defined[graph.type(op)] ?? [];
@@ -221,7 +221,7 @@ function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
       known.find(([each]) => foldCase(each) === foldCase(name));
     const own = called?.[0] ?? name;
     const attribute = graph.attributes(op).find((each) => each.name === own);
-    const texts = attribute ? attribute.told : called?.[1];
+    const texts = attribute ? attribute.texts : called?.[1];
     return texts !== null && texts !== undefined && fits(texts);
   };
 }

@@ -84,7 +84,7 @@ export const ICONS = {
   warning: "M8 2 1.5 13.5h13zM8 6.5v3.5M8 12v.01",
 } as const;
 
-/** A name that may break behind its slashes. */
+/** A name that may break after its slashes. */
 export function breakableName(name: string): DocumentFragment {
   const parts = document.createDocumentFragment();
   for (const part of name.split(/(?<=[/_])/)) parts.append(part, document.createElement("wbr"));

@@ -132,8 +132,8 @@ export interface Hit {
 }
 
 /**
- * One state that the part holds: a "variable", whose dtype and shape are told, a "hash table",
- * a "queue" …
+ * One state that the part holds: a "variable", whose dtype and shape are known, a "hash
+ * table", a "queue" …
  */
 export interface PartState {
   name: string;
@@ -910,7 +910,7 @@ export interface SelectionReply {
 
 /**
  * The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields
- * where none is told.
+ * where none is known.
  */
 export interface NextScene {
   type: "next_scene";

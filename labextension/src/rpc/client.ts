@@ -38,7 +38,7 @@ export class PendingRequest<Reply> {
   readonly #options: RequestOptions;
   readonly #settled = new AbortController();
   readonly #start = performance.now();
-  #heard = this.#start;
+  #lastReply = this.#start;
   #settle: { resolve(reply: Reply): void; reject(reason: Error): void } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -62,7 +62,7 @@ export class PendingRequest<Reply> {
 
   /** Milliseconds since something of the kernel's arrived on it, or since it was sent. */
   get silence(): number {
-    return performance.now() - this.#heard;
+    return performance.now() - this.#lastReply;
   }
 
   /** The kernel has begun, or reports progress. */
@@ -85,8 +85,8 @@ export class PendingRequest<Reply> {
   }
 
   #hear(): void {
-    this.#heard = performance.now();
-    this.delay ??= this.#heard - this.#start;
+    this.#lastReply = performance.now();
+    this.delay ??= this.#lastReply - this.#start;
   }
 
   #wait(times: number): void {

@@ -181,16 +181,19 @@ export class RequestQueue {
 
   async #request(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
     this.#store.set({ pending: this.#store.value.pending + 1 });
-    const heard = this.#trackProgress();
+    const progress = this.#trackProgress();
     try {
       accept(
-        await this.#channel.request(this.#addressed(message), { signal, onProgress: heard.told }),
+        await this.#channel.request(this.#addressed(message), {
+          signal,
+          onProgress: progress.report,
+        }),
       );
     } catch (error) {
       // Aborted for a newer request: ignore it. That the kernel is gone is shown in one place.
       if (!signal.aborted && !(error instanceof KernelGone)) fail(error);
     } finally {
-      heard.end();
+      progress.end();
       const pending = this.#store.value.pending - 1;
       this.#store.set(pending > 0 ? { pending } : { pending, working: null });
     }
@@ -202,7 +205,7 @@ export class RequestQueue {
   }
 
   /** Show the progress of a request that takes long. */
-  #trackProgress(): { told(progress: Progress): void; end(): void } {
+  #trackProgress(): { report(progress: Progress): void; end(): void } {
     let latest: Progress | null = null;
     let late = false;
     const show = () => late && latest && this.#store.set({ working: latest });
@@ -217,7 +220,7 @@ export class RequestQueue {
       }, SLOW),
       setTimeout(() => latest ?? onProgress({ what: "", done: 0, total: 0 }), BUSY),
     ];
-    return { told: onProgress, end: () => timers.forEach(clearTimeout) };
+    return { report: onProgress, end: () => timers.forEach(clearTimeout) };
   }
 }
 

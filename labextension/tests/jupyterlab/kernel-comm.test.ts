@@ -90,12 +90,12 @@ test("replies find their requests by id, in any order, and what has no id is pus
   expect(pushed).toEqual([{ type: "changed", line: "x" }]);
 });
 
-test("long work tells how far it is to who has asked for that", async () => {
+test("long work reports its progress to a request that asks for it", async () => {
   const kernel = new MadeUp();
   const talk = await kernel.talk();
   const told: number[] = [];
   const asked = talk.request({ type: "save", kind: "page" }, ({ done }) => told.push(done));
-  expect(kernel.sent).toEqual([{ id: 1, type: "save", kind: "page", tells: true }]);
+  expect(kernel.sent).toEqual([{ id: 1, type: "save", kind: "page", wants_progress: true }]);
   for (const done of [10, 20])
     kernel.say({ id: 1, type: "working", what: "Drawing", done, total: 30 });
   kernel.say({ id: 1, type: "saved" });

@@ -91,7 +91,7 @@ FAULTS = """root => {
         const box = element.getBoundingClientRect();
         if (box.width <= 1 || box.height <= 1) continue; // for those who do not see it
         const style = getComputedStyle(element);
-        const size = parseFloat(style.fontSize); // 0 where an icon stands for the text
+        const size = parseFloat(style.fontSize); // 0 where an icon represents the text
         if (size > 0 && size < 9) faults.push(`${told(element)} has letters of ${style.fontSize}`);
         const part = visible(element);
         if (part && !part.scrolled) {
@@ -231,7 +231,7 @@ def check_pictures(
         state()
         shoot(hand.page, f"{name}_{theme}")
         found_here = hand.root.evaluate(FAULTS) if hand.root.count() else []
-        told = [fault for fault in found_here if not fault.startswith(faults or ("\0",))]
-        if told:
-            found[theme] = told
+        report = [fault for fault in found_here if not fault.startswith(faults or ("\0",))]
+        if report:
+            found[theme] = report
     assert found == {}, (name, found)

@@ -205,7 +205,7 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
         hand.choose(entry)
         expect(hand.widget.status).to_contain_text(f"Copied {text}")
         assert hand.page.evaluate("navigator.clipboard.readText()") == text
-    # A badge is the op that it stands for.
+    # A badge is the op that it represents.
     hand.right_click("one/product/ReadVariableOp")
     expect(hand.menu.locator(".tgw-label")).to_have_text("w 3×3 · ReadVariableOp of product")
     assert {"Clone …", "Rename …", "Upstream", "Downstream", "Copy name", "Values"} <= set(

@@ -71,7 +71,9 @@ def canvas(hand: Hand, status: str = "ready") -> bytes:
     return hand.root.locator("canvas").first.screenshot()
 
 
-def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
+def test_a_graph_is_checked_fixed_and_given_a_signature_whose_inputs_are_ordered(
+    hand: Hand,
+) -> None:
     root, whole = hand.root, hand.root.get_by_role("tabpanel", name="Model")
     expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
     hand.click(root.get_by_role("tab", name="Model"))

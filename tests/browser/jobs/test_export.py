@@ -287,7 +287,7 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
     shoot(page, f"export_{label.replace(' ', '_')}_opened")
 
 
-def test_a_document_has_the_same_list_and_saves_beside_its_file(
+def test_a_document_has_the_same_list_and_saves_next_to_its_file(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -235,7 +235,7 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
 @pytest.mark.parametrize(
     ("scales", "layer"), [(True, "conv"), (False, "conv"), (True, "depthwise")]
 )
-def test_the_old_batch_normalization_is_folded_behind_both_convolutions(
+def test_the_old_batch_normalization_is_folded_after_both_convolutions(
     *, scales: bool, layer: str
 ) -> None:
     rng = np.random.default_rng(1)

@@ -208,7 +208,7 @@ class BruteForce:
                 at = inputs_of(self.index, at[0])[0]
 
     def _named(self, name: str, tensor: Tensor, tensors: Any) -> Iterator[Any]:
-        """The tensors with one more, where its name does not stand for another one."""
+        """The tensors with one more, where its name does not represent another one."""
         if not name:
             yield tensors
         elif name not in tensors or source_of(self.index, tensors[name]) == source_of(

@@ -154,7 +154,7 @@ def test_identities_and_reads_of_variables_are_seen_through(net: tgw.GraphEditor
     assert outputs(net.match("MatMul(x, w=ReadVariableOp(Variable))")) == ["one/MatMul:0"]
 
 
-def test_what_a_name_stands_for_is_the_tensor_that_is_read(net: tgw.GraphEditor) -> None:
+def test_what_a_name_represents_is_the_tensor_that_is_read(net: tgw.GraphEditor) -> None:
     one, two = net.match("MatMul(x, w=Variable)")
     assert (one.w, two.w) == ("one/MatMul/ReadVariableOp:0", "two/w/read:0")
     assert (one.w.dtype, one.w.shape, one.x.op.type) == ("float32", (4, 4), "Placeholder")

@@ -15,18 +15,18 @@ from tfgraphwidget.sources.describe.ops import AttributeDescription, attribute_t
 
 def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
     for index in map(index_of, (open_source(mlp).body, open_source(mlp.as_graph_def()).body)):
-        told = describe_op(index, index.op("net/one/out"))
-        assert told.device == ""
-        assert told.inputs == (
+        report = describe_op(index, index.op("net/one/out"))
+        assert report.device == ""
+        assert report.inputs == (
             TensorDescription("net/one/add:0", "float32", "(None, 4)", ("net/one/add",)),
         )
-        assert told.outputs == (
+        assert report.outputs == (
             TensorDescription("net/one/out:0", "float32", "(None, 4)", ("net/two/MatMul",)),
         )
-        assert told.attributes == (AttributeDescription("T", "float32", settable=True),)
+        assert report.attributes == (AttributeDescription("T", "float32", settable=True),)
 
 
-def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
+def test_consumers_are_reported_for_each_output_and_control_inputs_apart() -> None:
     nodes = [
         node("x", "Placeholder", dtype=tf.float32),
         node("s", "Unpack", "x", T=tf.float32, num=3),
@@ -38,7 +38,7 @@ def test_readers_are_told_for_each_output_and_control_inputs_apart() -> None:
     assert [t.name for t in describe_op(index, 2).inputs] == ["s:2", "s:0"]
 
 
-def test_an_unknown_op_is_told_as_far_as_its_file_goes() -> None:
+def test_an_unknown_op_is_reported_as_far_as_its_file_goes() -> None:
     index = index_of(
         open_source(v1.GraphDef(node=[node("n", "MyOp"), node("r", "MyOp", "n:1")])).body
     )
@@ -93,10 +93,10 @@ def test_an_attribute_is_written_as_a_person_would_even_when_damaged(
     nodes = [node("n", "MyOp", held=value)]
     index = index_of(open_source(v1.GraphDef(node=nodes)).body)
     (attribute,) = describe_op(index, 0).attributes
-    told = attribute.text
+    report = attribute.text
     assert attribute.name == "held"
-    assert told == text if text is not None else told.startswith("float32 (4611686018427387904")
-    assert len(told) <= 200
+    assert report == text if text is not None else report.startswith("float32 (4611686018427387904")
+    assert len(report) <= 200
 
 
 def test_many_elements_of_a_list_are_cut_short() -> None:

@@ -117,14 +117,14 @@ def test_a_frozen_graph_says_what_fills_its_table_from_which_file(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         moved.save(tmp_path / "frozen.pb", x, y, frozen=True)
-    told = " ".join(str(warning.message) for warning in caught)
+    reported = " ".join(str(warning.message) for warning in caught)
     assert (
         f"'frozen.pb' names '{tmp_path / 'moved' / 'assets' / 'words'}', from which tables are "
-        "filled;" in told
+        "filled;" in reported
     )
     (fill,) = re.findall(
         "keeps hash table 'hash_table', which is not a variable; run '(.*)' once after importing",
-        told,
+        reported,
     )
     with tf.Graph().as_default() as graph, v1.Session() as session:
         tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes()), name="")

@@ -75,7 +75,7 @@ def test_a_relative_prefix_goes_before_a_folder_too(
     assert weights(Path(), "./m") > 0
 
 
-def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(
+def test_a_checkpoint_next_to_a_file_that_is_opened_without_it_is_reported(
     models: Path, tmp_path: Path
 ) -> None:
     (notice,) = tgw.edit(models / "m.meta").source.notices

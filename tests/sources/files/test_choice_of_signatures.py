@@ -69,7 +69,9 @@ def two(tmp_path: Path) -> Path:
     return tmp_path / "two"
 
 
-def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_ends(counter: Path) -> None:
+def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_inputs_and_outputs(
+    counter: Path,
+) -> None:
     editor = tgw.edit(counter)
     assert editor.view.breadcrumb == (str(counter),)
     assert editor._core.view.boundary == ((), ())

@@ -47,12 +47,12 @@ def test_a_graph_def_comes_to_life(line: tf.Graph) -> None:
 
 def test_a_meta_graph_brings_its_variables_and_collections_back() -> None:
     source = open_source(INCEPTION)
-    told = source.body.collections()[1]
+    report = source.body.collections()[1]
     with live(source) as session:
         assert len(session.graph.get_collection("trainable_variables")) == sum(
-            v.trainable for v in told
+            v.trainable for v in report
         )
-        assert {v.handle for v in source.body.collections()[1]} == {v.handle for v in told}
+        assert {v.handle for v in source.body.collections()[1]} == {v.handle for v in report}
         session.run([v.initializer for v in session.graph.get_collection("variables")])
 
 

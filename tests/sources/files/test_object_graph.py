@@ -61,7 +61,7 @@ def test_variables_of_one_name_keep_their_own_names_in_every_room(tmp_path: Path
     assert len(meant) == 3
 
 
-def test_a_told_name_that_means_two_ops_is_not_used() -> None:
+def test_a_reported_name_that_means_two_ops_is_not_used() -> None:
     assert _one_to_one({"a": "w", "b": "W", "c": "x"}, ["a", "b", "c"]) == {"c": "x"}
     assert _one_to_one({"a": "table"}, ["a", "table"]) == {}
     # b falls back on its own name, which a is told; both keep theirs.

@@ -70,7 +70,7 @@ def test_a_device_that_is_there_is_no_notice(device: str) -> None:
     assert open_source(on(device)).notices == ()
 
 
-def test_a_device_name_that_nobody_understands_is_no_notice() -> None:
+def test_a_device_name_that_is_unknown_is_no_notice() -> None:
     assert (
         open_source(
             v1.GraphDef(node=[v1.NodeDef(name="a", op="NoOp", device="/what:is/this")])

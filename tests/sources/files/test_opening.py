@@ -52,7 +52,7 @@ def test_the_name_of_a_file_does_not_matter(
     assert len(open_source(file).body.nodes()) == len(open_source(saved / name).body.nodes())
 
 
-def test_a_real_meta_graph_tells_its_variables() -> None:
+def test_a_real_meta_graph_shows_its_variables() -> None:
     source = open_source(INCEPTION)
     held, variables = source.body.collections()
     assert len(variables) == len(held["variables"]) == 388

@@ -178,7 +178,7 @@ def test_the_line_that_says_what_is_the_matter(error: Exception, line: str) -> N
     assert first_line(error) == line
 
 
-def test_ops_pinned_inside_functions_are_told() -> None:
+def test_ops_pinned_inside_functions_are_reported() -> None:
     @tf.function(input_signature=[tf.TensorSpec([])], autograph=False)
     def inner(x: tf.Tensor) -> tf.Tensor:
         with tf.device("/job:ps/task:1"):

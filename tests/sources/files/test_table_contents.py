@@ -62,7 +62,7 @@ def notices_of_tables(editor: Any) -> list[str]:
     return [notice for notice in editor.source.notices if "table" in notice]
 
 
-def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(
+def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_reported(
     session: Any, tmp_path: Path
 ) -> None:
     tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
@@ -76,7 +76,9 @@ def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(
     assert run(editor, Y) == FILLED
 
 
-def test_a_saver_that_restores_a_table_leaves_nothing_to_tell(session: Any, tmp_path: Path) -> None:
+def test_a_saver_that_restores_a_table_leaves_nothing_to_report(
+    session: Any, tmp_path: Path
+) -> None:
     with session.graph.as_default():
         v1.train.Saver().save(session, str(tmp_path / "saved"))
     editor = tgw.edit(tmp_path / "saved.meta", checkpoint=tmp_path / "saved")
@@ -113,7 +115,7 @@ def test_an_archive_has_what_tables_held_whatever_has_become_of_the_file(
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_told(
+def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_reported(
     is_there: bool, session: Any, tmp_path: Path, vocabulary: Path
 ) -> None:
     tgw.edit(session.graph, session=session).save(tmp_path / "m.pb", outputs=Y[1], frozen=True)
@@ -137,7 +139,7 @@ def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_told(
 
 
 @pytest.mark.parametrize("name", ["m.pb", "m.meta", "m.tgw", "message"])
-def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
+def test_a_file_that_is_not_next_to_the_graph_is_opened_when_the_user_says_so(
     name: str, session: Any, tmp_path: Path, vocabulary: Path
 ) -> None:
     """A table is saved with what it holds, and a graph of others may name any file."""
@@ -285,7 +287,9 @@ def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
     np.testing.assert_array_equal(run(editor, Y)[2], FILLED[2])
 
 
-def test_a_saved_model_whose_start_leaves_a_table_out_is_told(session: Any, tmp_path: Path) -> None:
+def test_a_saved_model_whose_start_leaves_a_table_out_is_reported(
+    session: Any, tmp_path: Path
+) -> None:
     with session.graph.as_default():
         builder = v1.saved_model.Builder(str(tmp_path / "model"))
         builder.add_meta_graph_and_variables(session, ["serve"])

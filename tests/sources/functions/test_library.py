@@ -210,7 +210,7 @@ def test_outputs_of_an_op_that_tensorflow_does_not_know_are_guessed() -> None:
     assert facts(index_of(body))
 
 
-def test_a_placeholder_stands_for_what_a_function_reads_and_does_not_hold() -> None:
+def test_a_placeholder_represents_what_a_function_reads_and_does_not_hold() -> None:
     body = made_by_hand(node("a", "Relu", "gone:activations:0"), ret="a:activations:0")
     (stand_in,) = [node for node in body.nodes() if node.name == "gone"]
     assert (stand_in.op, stand_in.attr["_missing_input"].s) == ("Placeholder", b"gone")

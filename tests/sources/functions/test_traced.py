@@ -162,11 +162,11 @@ def test_a_keras_layer_says_to_open_a_model() -> None:
 def test_a_frozen_keras_layer_has_no_trainable_variables() -> None:
     model = keras.Sequential([keras.Input([3]), *layers()])
     model.layers[0].trainable = False
-    told = {
+    report = {
         v.handle.rpartition("/")[0][-7:]: v.trainable
         for v in index_of(open_source(model).body).variable_defs
     }
-    assert sorted(told.values()) == [False, True]
+    assert sorted(report.values()) == [False, True]
 
 
 def test_opening_does_not_import_keras(monkeypatch: pytest.MonkeyPatch, affine: Affine) -> None:

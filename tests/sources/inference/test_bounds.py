@@ -185,8 +185,8 @@ def test_a_shape_that_hangs_on_billions_of_numbers_is_not_computed() -> None:
 
 def test_large_constants_that_no_shape_hangs_on_are_taken_in() -> None:
     splat = constant("c", 1, tf.float32, [1 << 40])
-    told = node("told", "Shape", "fill", T=tf.int32, out_type=tf.int32)
-    editor = tgw.edit(graph_of(*fill(1 << 30), splat, told, reshape("told")))
+    report = node("told", "Shape", "fill", T=tf.int32, out_type=tf.int32)
+    editor = tgw.edit(graph_of(*fill(1 << 30), splat, report, reshape("told")))
     assert editor.graph.get_tensor_by_name("c:0").shape == [1 << 40]
     small = tgw.edit(graph_of(*fill(5), *summed("fill")))
     assert small.graph.get_tensor_by_name("y:0").shape == [5]

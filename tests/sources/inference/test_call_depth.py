@@ -82,11 +82,11 @@ def test_calls_that_double_at_each_level_are_not_followed_to_their_end() -> None
     assert index.shape(index.op("plain"), 0) == (2, 3)
 
 
-def test_a_function_that_is_told_which_one_it_calls_is_not_followed() -> None:
-    told = calling("f0", "")
-    told.node_def[0].attr["f"].placeholder = "F"
-    told.signature.attr.add(name="F", type="func")
-    graph_def = graph_of(told)
+def test_a_function_that_is_passed_the_one_it_calls_is_not_followed() -> None:
+    report = calling("f0", "")
+    report.node_def[0].attr["f"].placeholder = "F"
+    report.signature.attr.add(name="F", type="func")
+    graph_def = graph_of(report)
     graph_def.node[2].attr["f"].func.attr["F"].func.name = "f0"
     graph_def.node[3].attr["F"].func.name = "f0"
     index = index_of(open_source(graph_def).body)
@@ -127,8 +127,8 @@ def test_shapes_that_a_function_computes_from_a_file_are_not_computed(tmp_path: 
     index = index_of(body)
     assert index.shape(index.op("result"), 0) is None
     for name in body.functions():
-        told = [t.shape for op in facts(index_of(open_function(name, body))) for t in op.outputs]
-        assert "(2, 3)" not in told
+        report = [t.shape for op in facts(index_of(open_function(name, body))) for t in op.outputs]
+        assert "(2, 3)" not in report
 
 
 def test_the_envelope_of_a_graph_is_its_versions_and_its_library(affine: Affine) -> None:

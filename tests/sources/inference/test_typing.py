@@ -66,7 +66,7 @@ def test_dtypes_come_from_the_op_and_its_attributes(
     assert typing.dtypes(made) == dtypes  # what is remembered says the same
 
 
-def test_outputs_that_are_read_and_not_told_are_there_unnamed() -> None:
+def test_outputs_that_are_read_and_not_named_are_there_unnamed() -> None:
     index = opened(node("n", "MyOp"), node("r", "Relu", "n:2"))
     assert index.dtypes(0) == ("", "", "")
 
@@ -80,11 +80,11 @@ def test_every_tensor_of_a_real_file_is_typed_as_tensorflow_types_it() -> None:
         assert index.names[i] == op.name
         assert list(index.dtypes(i)) == [t.dtype.name for t in op.outputs]
         for k, tensor in enumerate(op.outputs):
-            told = index.shape(i, k)
+            report = index.shape(i, k)
             # An _output_shapes attribute of the release that wrote the file may say less than is
             # inferred now.
-            assert told is None or tf.TensorShape(told).is_compatible_with(tensor.shape)
-            assert told is not None or tensor.shape.rank is None
+            assert report is None or tf.TensorShape(report).is_compatible_with(tensor.shape)
+            assert report is not None or tensor.shape.rank is None
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,11 @@ def test_every_tensor_of_a_real_file_is_typed_as_tensorflow_types_it() -> None:
         (node("n", "MyOp"), None),
     ],
 )
-def test_shapes_come_from_attributes(made: v1.NodeDef, told: tuple[int | None, ...] | None) -> None:
+def test_shapes_come_from_attributes(
+    made: v1.NodeDef, report: tuple[int | None, ...] | None
+) -> None:
     # An op that TensorFlow does not know: nothing can be inferred.
-    assert opened(made, node("unknown", "MyOp")).shape(0, 0) == told
+    assert opened(made, node("unknown", "MyOp")).shape(0, 0) == report
 
 
 def test_other_shapes_are_inferred_once_without_running(monkeypatch: pytest.MonkeyPatch) -> None:

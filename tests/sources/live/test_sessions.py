@@ -173,9 +173,7 @@ def test_a_monitored_session_that_is_closed_is_refused_at_once() -> None:
                 ask()
 
 
-def test_what_wraps_a_session_in_a_way_that_nobody_knows_is_refused_before_anything_changes() -> (
-    None
-):
+def test_what_wraps_a_session_in_a_way_that_is_unknown_is_refused_before_anything_changes() -> None:
     class Wrapped:
         def __init__(self, session: v1.Session) -> None:
             self.graph, self.run = session.graph, session.run

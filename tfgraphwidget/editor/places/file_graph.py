@@ -181,7 +181,7 @@ class FileGraph(OpenedFunction):
     """A file's graph that TensorFlow can import, and has not.
 
     `closed` is what a session held that an undo or a redo has closed, and the next one begins with
-    it; `losses` are sentences on that, which the next edit tells.
+    it; `losses` are sentences on that, which the next edit reports.
     """
 
     needs_import = True

@@ -82,7 +82,7 @@ class BoundaryInputs:
         ]
 
     def instead_placeholders(self, into: str) -> dict[Tensor, str]:
-        """Tensor -> the op that stands for it in the copy."""
+        """Tensor -> the op that represents it in the copy."""
         return {
             tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()
         }
@@ -188,7 +188,7 @@ def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
 def _replacements(
     clone: BoundaryOptions, index: GraphIndex, target: GraphIndex, part: Selection
 ) -> dict[Tensor, Tensor]:
-    """Checked: each tensor is read in the part, and the other can stand for it."""
+    """Checked: each tensor is read in the part, and the other can replace it."""
     replacements: dict[Tensor, Tensor] = {}
     if not clone.replace:
         return replacements
@@ -219,7 +219,7 @@ def _check_fit(
     names = f"{index.names[a]}:{port}", f"{target.names[b]}:{other_port}"
     if all(dtypes) and dtypes[0].removesuffix("_ref") != dtypes[1].removesuffix("_ref"):
         raise NotClonable(
-            f"{names[1]!r} is {dtypes[1]} and cannot stand for {names[0]!r}, which is {dtypes[0]}; "
+            f"{names[1]!r} is {dtypes[1]} and cannot replace {names[0]!r}, which is {dtypes[0]}; "
             + either("tf.cast", "cast")
             + " it first.",
             [index.names[a], target.names[b]],
@@ -229,7 +229,7 @@ def _check_fit(
         raise NotClonable(
             f"{names[1]!r} has shape "
             + drawn_shape(shapes[1])
-            + f" and cannot stand for {names[0]!r}, which has shape "
+            + f" and cannot replace {names[0]!r}, which has shape "
             + drawn_shape(shapes[0])
             + "; "
             + either("tf.reshape", "reshape")
@@ -245,7 +245,7 @@ def _check_fit(
     if inside[0] != inside[1]:
         where = (inside[1] or inside[0])[0]
         raise NotClonable(
-            f"{names[1]!r} cannot stand for {names[0]!r}: only one of them lies inside while loop "
+            f"{names[1]!r} cannot replace {names[0]!r}: only one of them lies inside while loop "
             f"{where!r}; use the loop's results outside of it.",
             [index.names[a], target.names[b]],
         )

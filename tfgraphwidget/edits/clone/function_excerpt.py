@@ -37,7 +37,7 @@ class Excerpt:
     """Ops of a body that can run alone; op numbers are those of `index`.
 
     `ops` are copied, in graph order. `inputs` and `outputs` are (op, port) pairs. `reused` are the
-    ops that stand for state or for captured values, which something among `ops` reads; they are not
+    ops that represent state or captured values, which something among `ops` reads; they are not
     copied.
     """
 
@@ -115,7 +115,7 @@ def excerpt(
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
-    """(op, port) of each name, once; an op's name stands for all its tensors."""
+    """(op, port) of each name, once; an op's name represents all its tensors."""
     outputs: dict[Tensor, None] = {}
     for op, port in pairs(index, names):
         ports = range(len(index.dtypes(op))) if port == ANY_PORT else [port]

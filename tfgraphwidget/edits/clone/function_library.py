@@ -25,7 +25,7 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 _TRACE_PREFIX = re.compile(r"__(?:inference|forward|backward)_")
 _TRACE_NUMBER = re.compile(r"_\d+(?=_|$)")
-_DIGEST_SIZE = 4  # bytes; tells the functions of one graph apart, and a name stays short
+_DIGEST_SIZE = 4  # bytes; distinguishes the functions of one graph, and a name stays short
 _NOTES_OF_TENSORFLOW = ("forward_function_name", "backward_function_name")
 
 
@@ -120,7 +120,7 @@ def copy_functions(
     copied too where the copy is to `own` its state; what calls it is copied with it. Others are
     shared within a graph. In another graph a function of the same name and another body gets a new
     name. With `apart`, v2 loops and conditionals get bodies of their own. `used_keys` are the keys
-    of the target's state, as `state_keys` tells them; those that the copies take are added.
+    of the target's state, as `state_keys` returns them; those that the copies take are added.
 
     Args:
         apart: Whether v2 loops and conditionals get separate bodies.

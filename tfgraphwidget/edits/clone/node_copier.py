@@ -4,7 +4,7 @@ What makes a copied NodeDef silently wrong, and what is done about each (see
 tests/test_tensorflow_facts.py):
 * `shared_name` is the key of its state: kept, the copy shares the original's variable. Every key
   gets one of its own.
-* `frame_name` tells the executor which loop an op belongs to: kept, both loops become one that
+* `frame_name` is the loop that an op belongs to in the executor: kept, both loops become one that
   cannot run.
 * colocation `loc:@x` must follow the copy when x is copied too, and cannot name what the graph does
   not hold.

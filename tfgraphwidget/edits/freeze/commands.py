@@ -207,7 +207,7 @@ class Freeze(Command):
         notes = []
         for tensor, name in converted.fed:
             if f"{name}:0" != tensor:
-                notes.append(f"{name!r} stands for {tensor!r} now; feed it.")
+                notes.append(f"{name!r} replaces {tensor!r} now; feed it.")
         notes += unused_inputs_notice(converted.unused, self.outputs)
         notes += converted.notices()
         if converted.remaining_state:
@@ -267,7 +267,7 @@ def _function_boundary(
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
-    """The tensors that names stand for; that of an op for all of its outputs."""
+    """The tensors that names represent; that of an op for all of its outputs."""
     tensors = []
     for op, port in pairs(index, names):
         ports = range(len(index.dtypes(op))) if port == ANY_PORT else [port]
@@ -331,7 +331,7 @@ class StripTraining(Command):
         index = context.index
         if not self.outputs:
             return nothing_to_do(
-                "Nothing here looks like a result that training could be told from."
+                "Nothing here looks like a result that training could be distinguished from."
             )
         check_computed(index, self.outputs)
         needed = _ops_needed_by(index, self.outputs)

@@ -230,7 +230,7 @@ class _Flattening:
     # The graph
 
     def _add(self, node: NodeDef, anchor: Sequence[str] = ()) -> None:
-        """Add an op of the graph, or what stands for it."""
+        """Add an op of the graph, or what represents it."""
         if function := self._function_name(node):
             data, waits = _split(node)
             if self._anchored and not anchor:

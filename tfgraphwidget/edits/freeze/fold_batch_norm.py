@@ -487,7 +487,7 @@ def _channels(index: GraphIndex, layer: _Layer) -> int | None:
 
 
 class _Making:
-    """Makes the ops that stand for what is folded."""
+    """Makes the ops that represent what is folded."""
 
     def __init__(self, context: PlanContext, values: dict[str, Array]) -> None:
         self._context, self._values = context, values

@@ -242,7 +242,7 @@ class _Casting:
         return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
     def _reads_extreme(self, op: int) -> bool:
-        """Whether an op reads a value that the dtype cannot represent: a mask of -1e9, an epsilon
+        """Whether an op reads a value that the dtype cannot replace: a mask of -1e9, an epsilon
         of 1e-12.
         """
         return any(source in self.extremes for source in self.index.input_lists[op])
@@ -455,7 +455,7 @@ def _float_constant(node: NodeDef) -> Array | None:
 
 @cached_per_index
 def _extremes(index: GraphIndex) -> frozenset[int]:
-    """The constants that float16 cannot represent, and the ops that hand on such a value, also into
+    """The constants that float16 cannot replace, and the ops that hand on such a value, also into
     and out of loops.
 
     A function may hand on any number that it reads, or that one of its constants has.

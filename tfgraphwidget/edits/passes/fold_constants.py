@@ -304,7 +304,7 @@ class _ConstantFolding:
             )
 
     def _may_be_computed(self, op: int) -> bool:
-        """Whether the outputs of an op, as far as static shapes tell, are not too large to be
+        """Whether the outputs of an op, as far as static shapes are known, are not too large to be
         computed.
         """
         index, dtypes = self.index, self._dtypes(op)

@@ -133,7 +133,7 @@ class _Identities:
         return self.rewrite.patch(prune="Assert" in counts)
 
     def _goes(self, op: int) -> bool:
-        """Whether an op can go; what stands for it is stored then."""
+        """Whether an op can go; what represents it is stored then."""
         index, node = self.index, self.index.nodes[op]
         controls = self._before(index.control_lists[op])
         waiting = index.control_consumer_lists[op]
@@ -175,7 +175,7 @@ class _Identities:
         of the loop is wrong.
 
         See
-        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one.
         """
         index = self.index
         inputs = index.input_lists[op] if index.types[op] in SWITCH else []

@@ -214,7 +214,7 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     if not dtype or dtype in HANDLE_DTYPES:
         what = f"a {dtype}, which cannot be fed" if dtype else "of an unknown dtype"
         raise GraphEditError(
-            f"{tensor_text!r} is {what}, so no placeholder can stand for it; take "
+            f"{tensor_text!r} is {what}, so no placeholder can replace it; take "
             f"{moves.name(op)!r} along.",
             [moves.name(op)],
         )
@@ -229,6 +229,6 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
         for size in shape:
             node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
     moves.notes.append(
-        f"{node.name!r} " + drawn_shape(shape) + f" stands for {tensor_text!r} now; feed it."
+        f"{node.name!r} " + drawn_shape(shape) + f" replaces {tensor_text!r} now; feed it."
     )
     return number

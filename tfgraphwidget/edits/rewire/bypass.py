@@ -82,7 +82,7 @@ class Bypass(Rewire):
         What was changed.
 
     Raises:
-        GraphEditError: No input fits, or several do; or it cannot be told which gradient is which.
+        GraphEditError: No input fits, or several do; or it is unknown which gradient is which.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -426,14 +426,14 @@ class Detach(Rewire):
         return moves
 
     def _stand_in(self, moves: EdgeMoves, tensor: Tensor, slots: list[Slot]) -> None:
-        """Let a new placeholder stand for a tensor."""
+        """Let a new placeholder represent a tensor."""
         wrong = next(
             (op for op, k in slots if validation.takes_reference(moves.index, op, k)), None
         )
         if wrong is not None:
             raise GraphEditError(
                 f"{moves.name(wrong)!r} changes the variable {moves.tensor_name(tensor)!r}, and no "
-                f"placeholder can stand for one; detach {moves.name(wrong)!r} and "
+                f"placeholder can replace one; detach {moves.name(wrong)!r} and "
                 f"{moves.name(tensor[0])!r} together, or neither.",
                 [moves.name(wrong), moves.name(tensor[0])],
             )
@@ -546,7 +546,9 @@ def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
 
 
 def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
-    """Whether what reads a tensor may read another one, as far as dtypes and static shapes tell."""
+    """Whether what reads a tensor may read another one, as far as dtypes and static shapes are
+    known.
+    """
     a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
     return (not a or not b or a == b) and compatible(
         moves.index.shape(*tensor), moves.index.shape(*way)

@@ -34,7 +34,7 @@ Tensor = tuple[int, int]
 
 CARRIED = "The gradients go through it, too."
 _TUPLE = re.compile(r"/tuple/control_dependency(?:_(\d+))?$")
-"""Ends of the names of the gradients by the inputs of an op that has several, in their order
+"""How the names of the gradients by the inputs of an op that has several end, in their order
 (test_tensorflow_facts.py::test_gradients_by_several_inputs_are_numbered).
 """
 
@@ -58,8 +58,8 @@ class GradientPath:
 
     Attributes:
         arriving: The gradients, one for each time that gradients were taken.
-        value_readers: The gradient ops that read the tensor as what its consumers read; others read
-            it as what the op gives.
+        value_consumers: The gradient ops that read the tensor as what its consumers read; others
+            read it as what the op gives.
     """
 
     arriving: tuple[ArrivingGradient, ...]
@@ -275,7 +275,7 @@ def _by_consumers(
     backward: BackwardOps, sources: Sequence[Tensor], reading: Sequence[int], candidates: list[int]
 ) -> list[int]:
     """Those of the candidates that gradients go on to where a gradient is read; all where that
-    does not tell.
+    does not show.
     """
     goes_to = _destinations(backward, reading)
     if not goes_to:

@@ -126,7 +126,7 @@ class ExecutionFrames:
         for kind, what in (
             (self._goes_round, "goes round to the loop's next iteration"),
             (self._starts, "is there in the loop's first iteration only"),
-            (self._ends, "is there when the loop is done only"),
+            (self._is_result_of_loop, "is there when the loop is done only"),
             (self._decides, "decides whether the loop goes on"),
         ):
             if kind(new) and not kind(old) and kind != self._decides:
@@ -146,7 +146,7 @@ class ExecutionFrames:
         gradients would be wrong.
 
         See
-        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_consumers_of_its_switch_but_one.
         """
         if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
             return ""
@@ -175,7 +175,7 @@ class ExecutionFrames:
         attr = self.index.nodes[tensor[0]].attr
         return "is_constant" not in attr or not attr["is_constant"].b
 
-    def _ends(self, tensor: Tensor) -> bool:
+    def _is_result_of_loop(self, tensor: Tensor) -> bool:
         return tensor[1] == 0 and tensor[0] < len(self.index) and self._ends_loop(tensor[0])
 
     def _ends_loop(self, op: int) -> bool:

@@ -107,7 +107,7 @@ def is_second_order(name: str) -> bool:
 
 def gradient_scope(name: str) -> str:
     """The name scope that all gradients lie in which were taken at once, by the name of one; "" if
-    that does not tell.
+    that does not have it.
 
     >>> gradient_scope("tower/gradients_1/net/Relu_grad/ReluGrad"), gradient_scope("net/Relu")
     ('tower/gradients_1/', '')

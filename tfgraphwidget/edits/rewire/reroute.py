@@ -200,7 +200,7 @@ class Reroute(_ConsumerCommand):
     to="dense/BiasAdd:0")`.
 
     Args:
-        old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its
+        old: A tensor, or a list, which is taken pairwise and all at once. An op represents its
             outputs, "^op" for its control edges.
         to: The tensor, or list of as many, that the consumers read instead.
         only: The ops, name scopes or selection that may be changed; None for all.

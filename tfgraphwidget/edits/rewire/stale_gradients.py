@@ -65,7 +65,7 @@ def stale_gradient_notes(
             named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
         carried: Tensors that others take the place of, with their gradients.
-        left_behind: Ops that others take the place of, whose gradients stay, and that only such
+        left_over: Ops that others take the place of, whose gradients stay, and that only such
             others read: no edge that is left shows that they are wrong.
     """
     if (
@@ -146,7 +146,7 @@ class BackwardOps:
 
     @cached_property
     def sources(self) -> frozenset[Tensor]:
-        """The tensors that gradients are taken by, as far as the results tell."""
+        """The tensors that gradients are taken by, as far as the results show."""
         return frozenset(tensor for op in self.results for tensor in self._taken_by(op))
 
     @cached_property
@@ -247,7 +247,7 @@ class BackwardOps:
 
     def _taken_by(self, result: int) -> Iterator[Tensor]:
         """The inputs of the forward op that a result is the gradient by, as far as their shapes
-        tell.
+        show.
         """
         index, stack, visited = self.index, [result], set()
         while stack:

@@ -114,7 +114,7 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
 
 
 def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
-    """Tell why an op cannot read a tensor at one of its inputs, as far as the arrays tell.
+    """Say why an op cannot read a tensor at one of its inputs, as far as the arrays show.
 
     Returns:
         One sentence; "" if it can.
@@ -241,7 +241,7 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
         return (
             f"{moves.tensor_name(new)!r} is "
             + _description(moves, new)
-            + f" and cannot stand for {moves.tensor_name(old)!r}, which is "
+            + f" and cannot replace {moves.tensor_name(old)!r}, which is "
             + _description(moves, old)
             + f", at input {slot[1]} of {moves.name(slot[0])!r}; give a tensor of {expected}."
         )
@@ -275,7 +275,7 @@ def other_kind_text(
     Args:
         definition: The OpDef of the op, if it is known.
         kinds: The kinds of the handle that it reads and of the one that it is to read; "" where
-            nothing tells it.
+            it is unknown.
         names: The names of the op, of the one handle and of the other.
 
     Returns:

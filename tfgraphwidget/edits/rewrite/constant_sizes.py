@@ -310,7 +310,7 @@ def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
             dim.size for dim in tensor.tensor_shape.dim
         )
     for values in _value_fields(node):
-        del values[1:]  # the last value stands for all that follow
+        del values[1:]  # the last value represents all that follow
 
 
 def _value_fields(node: NodeDef) -> tuple[MutableSequence[Any], ...]:

@@ -1,6 +1,6 @@
 """Gradients of traced functions, moved into the chain of gradients of a graph that trains.
 
-Where a gradient goes in, and what it stands for, is found in `rewire.carried_gradients`.
+Where a gradient goes in, and what it represents, is found in `rewire.carried_gradients`.
 """
 
 from __future__ import annotations

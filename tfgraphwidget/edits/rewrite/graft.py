@@ -1,7 +1,7 @@
 """Ops of a traced Python function, moved into a graph.
 
 The function was called on placeholders (see `runtime.live.traced_ops`); here these become the
-tensors that they stood for. In a v1 loop or conditional an op without inputs would run outside of
+tensors that they represented. In a v1 loop or conditional an op without inputs would run outside of
 it, once and always, and what reads it would wait for ever; so there such ops wait for the tensor
 that the function was called on.
 """
@@ -172,7 +172,7 @@ def _anchor(
     """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it
     comes from.
 
-    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls
+    A Switch runs whatever branch is taken: there an Identity of the tensor represents it. Calls
     wait too, as TensorFlow lets them: constants in a function that is inlined would otherwise run
     outside.
     """

@@ -699,7 +699,7 @@ class _Round:
         return traced.index.shape(traced.index.op(op), port or 0)
 
     def responsible(self, refusal: GraphEditError) -> int | None:
-        """The place of the match that a refusal is about; None if it cannot be told.
+        """The place of the match that a refusal is about; None if it is unknown.
 
         Its replacement is in the cycle, or has the shape that an op refuses.
         """

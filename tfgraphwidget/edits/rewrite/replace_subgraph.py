@@ -497,7 +497,7 @@ def _pair_boundaries(
 
 
 def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
-    """Raise when what comes out of the part goes into it again: no function can stand for both
+    """Raise when what comes out of the part goes into it again: no function can replace both
     halves.
     """
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))

@@ -76,12 +76,12 @@ class _NewFunctions:
 
 
 class Resizing:
-    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells
+    """Finds the constants that follow new shapes, round by round: what one is rewritten to shows
     more shapes.
 
     Args:
         context: The graph, or the body of a function.
-        op: The placeholder; of several one whose size stands for those of all.
+        op: The placeholder; of several one whose size represents those of all.
         sizes: The dimensions of it that were known and are others.
         fix: Whether constants that hold an old size are rewritten.
         fixes: What to suggest where an op refuses the new shapes.
@@ -211,7 +211,7 @@ class Resizing:
         """The graph before the patch, with what follows from the bodies of the functions that it
         calls.
 
-        TensorFlow tells no static shape of an op whose type is a function.
+        TensorFlow has no static shape for an op whose type is a function.
         """
         index = self.index
         downstream = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])

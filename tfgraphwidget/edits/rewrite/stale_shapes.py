@@ -104,7 +104,7 @@ def _reshapes_of_unknown(
 
 
 def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The sizes of the target that stand for dimensions which are others now."""
+    """The sizes of the target that represent dimensions which are others now."""
     target, tensor = consumer.sizes(1), consumer.read[0]
     changed = {k: (was, now) for k, was, now in consumer.changes.dimensions(tensor)}
     if not target or not changed:
@@ -143,7 +143,7 @@ def _sizes_of_group(
     """(place, new size) in the target, of dimensions that it merges or splits: -1 if known at run
     time, None if never.
 
-    What `-1` or a computed size stands for follows by itself.
+    What `-1` or a computed size represents follows by itself.
     """
     here, there = group
     target, moved = consumer.sizes(1), [k for k in here if k in changed]
@@ -170,7 +170,7 @@ def _sizes_of_group(
         yield k, (scaled // was if was and scaled % was == 0 else None)
 
 
-# Primes that stand for dimensions which are not known: no product of sizes is a multiple of one by
+# Primes that represent dimensions which are not known: no product of sizes is a multiple of one by
 # accident.
 _STAND_INS = (
     1_000_003,
@@ -277,8 +277,8 @@ def _place_of_size(
 def _reshape_in_part(
     consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...]
 ) -> Iterator[StaleConstant]:
-    """The same where not all dimensions were known: those that come first and stay; of others it is
-    told.
+    """The same where not all dimensions were known: those that come first and stay; others are
+    reported.
     """
     had = [e.value for e in target]
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
@@ -299,7 +299,7 @@ def _reshape_in_part(
 
 
 def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]]:
-    """The dimensions of a shape and of what it is reshaped to that stand for each other, as few
+    """The dimensions of a shape and of what it is reshaped to that represent each other, as few
     together as can be.
 
     >>> list(_groups([32, 4, 10], [128, 10]))
@@ -521,7 +521,7 @@ def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant
 
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """Sizes of the elements of a list, which no static shape tells: they are left open."""
+    """Sizes of the elements of a list, which no static shape gives: they are left open."""
     sizes = consumer.sizes(_ELEMENT_SHAPES[consumer.index.types[consumer.op]])
     old = {was for _, was, _ in consumer.changes.sizes}
     for k, entry in enumerate(sizes):
@@ -639,7 +639,7 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
         if met is not None and is_uniform(index.nodes[op]):
             new = None if met[1] is None else (*sizes[:k], met[1], *sizes[k + 1 :])
-            # `slot` tells the dimensions apart: each is a size of its own.
+            # `slot` distinguishes the dimensions: each is a size of its own.
             yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)
 
 

@@ -72,7 +72,7 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Source
     """Write any value as Python.
 
     Args:
-        name: The name that stands for a value without source.
+        name: The name that represents a value without source.
         arrays: Arrays over 1 MB are added here, and read from a NumPy archive.
 
     Returns:

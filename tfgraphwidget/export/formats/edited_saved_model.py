@@ -329,8 +329,8 @@ def _check_state(edited: EditedSavedModel) -> None:
     """Raise NotKept for variables that edits have brought into a model of TensorFlow 1, whose Saver
     has no others.
 
-    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would be told of ops
-    that are not there.
+    Also for a graph of TensorFlow 1 whose loops, conditionals or queue runners would name ops that
+    are not there.
     """
     index, names_before = edited.request.index, set(edited.before.names)
     new = [index.names[i] for i in handles(index) if index.names[i] not in names_before]
@@ -397,7 +397,7 @@ def _is_there(key: str, entry: bytes, names: set[str]) -> bool:
 def _set_signature_defs(
     meta: MetaGraphDef, edited: EditedSavedModel, objects: ObjectGraphEdit
 ) -> None:
-    """Let the signatures name the tensors that stand for their inputs and outputs now."""
+    """Let the signatures name the tensors that represent their inputs and outputs now."""
     index, request = edited.request.index, edited.request
     before_by_name, now = (
         {each.name: each for each in edited.signatures},
@@ -466,7 +466,7 @@ def _changed_values(
     # Keras leaves handles of variables beside that nothing restores.
     variables = variable_values.variables_with_value(session, variables)
     now = session.run({v.handle: v.snapshot or v.name for v in variables})
-    # A variable that functions capture is the one that counts where two ops stand for one.
+    # A variable that functions capture is the one that counts where two ops represent one.
     for variable in sorted(variables, key=lambda v: len(keys[v.handle])):
         first, value = keys[variable.handle][0], np.asarray(now[variable.handle])
         stored_value = np.asarray(others[first] if first in others else reader.get_tensor(first))

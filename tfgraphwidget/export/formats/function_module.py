@@ -155,7 +155,7 @@ class ModuleReference:
     Made-up feeds are tried on what was written first, in a process of its own, which they may end.
 
     Args:
-        request: Whether the user gave feeds, and who is told what was not run.
+        request: Whether the user gave feeds, and where what was not run is reported.
         modules: The modules by the names of their signatures.
         path: The SavedModel that was made of them.
     """

@@ -186,7 +186,7 @@ class ObjectGraphEdit:
 
     @cached_property
     def _object_tensors(self) -> dict[str, int]:
-        """Tensors that stand for saved objects, with the numbers of these; not those that freezing
+        """Tensors that represent saved objects, with the numbers of these; not those that freezing
         made constants.
         """
         before, after = self._before, self._after

@@ -53,7 +53,7 @@ def signature_function(
 
     Args:
         index: The graph that the signature names tensors of.
-        objects: Tensors of the graph that stand for saved objects, each with the number of the
+        objects: Tensors of the graph that represent saved objects, each with the number of the
             object.
         template: The FunctionDef that computed the signature before.
         inputs: The tensors of the inputs, in the order of their keys, each with the number of its
@@ -112,7 +112,7 @@ def signature_function(
 
 
 def _is_given(index: GraphIndex, op: int, inputs: list[str], captures: list[str]) -> bool:
-    """Whether an op only stands for what a caller gives."""
+    """Whether an op only represents what a caller gives."""
     input_ops = {
         split_tensor(tensor)[0]
         for tensor in inputs
@@ -155,7 +155,7 @@ def _copied_arguments(
 
 
 class _Captures:
-    """The arguments of a function that stand for saved objects: one is added when it is first
+    """The arguments of a function that represent saved objects: one is added when it is first
     read.
     """
 
@@ -180,7 +180,7 @@ class _Captures:
         return [self._captures[end] for end in self._arguments]
 
     def argument(self, end: tuple[int, int]) -> str:
-        """The name of the argument for a tensor; "" for one that stands for no object."""
+        """The name of the argument for a tensor; "" for one that represents no object."""
         if end in self._captures and end not in self._arguments:
             argument = self._definition.signature.input_arg.add()
             argument.name = free_name("unknown", self._used_names)

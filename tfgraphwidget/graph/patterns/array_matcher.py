@@ -37,7 +37,7 @@ from tfgraphwidget.graph.patterns.structure import (
 from tfgraphwidget.graph.stateful_resources import of_type
 
 Integers = npt.NDArray[np.signedinteger]
-PORT_BITS = 24  # of the port in a number that stands for a tensor; the op has the bits above
+PORT_BITS = 24  # of the port in a number that represents a tensor; the op has the bits above
 MAX_PASSED = 100  # Identity ops in a chain that are looked at; in a longer one, the search decides
 
 
@@ -178,8 +178,8 @@ class ArrayMatches:
         """The match of a row."""
         used = {int(ops[row]) for ops in self._used.values()} - {-1}
         passed: set[int] = set()
-        for ops, ends in self._passed:
-            op, end = int(ops[row]), int(ends[row])
+        for ops, fitting_ops in self._passed:
+            op, end = int(ops[row]), int(fitting_ops[row])
             while op != end:
                 passed.add(op)
                 op = int(self._sources[self._start[op]])
@@ -203,7 +203,7 @@ class ArrayMatches:
         ops = self._ops[id(self._matcher.pattern.resolve(output))]
         return int(ops[row]), port
 
-    # Goals, in the order of the search: a name stands for the first tensor that it meets
+    # Goals, in the order of the search: a name represents the first tensor that it meets
 
     def _value(self, value: Value, ops: Numbers, ports: Numbers, rows: Mask) -> None:
         """Match a value with what is consumed in some rows."""
@@ -217,18 +217,18 @@ class ArrayMatches:
             self._alternatives(node, ops, ports, rows)
             return
         port = value.port if isinstance(value, Variable | Node) else 0
-        ends = self._ends(node, port, ops, ports, rows)
+        fitting_ops = self._fitting_ops(node, port, ops, ports, rows)
         rows = rows & self.is_match
         if node.name:
             self._name(node.name, ops, ports, rows)
         if not (isinstance(node, Constant) or self._matcher.plan(node).is_source):
-            self._passed.append((ops, np.where(rows, ends, ops)))
+            self._passed.append((ops, np.where(rows, fitting_ops, ops)))
         bound = self._ops.get(id(node))
         if bound is not None:
-            self._keep(rows & (bound >= 0), bound == ends)
+            self._keep(rows & (bound >= 0), bound == fitting_ops)
             rows = rows & (bound < 0)
         if bound is None or rows.any():
-            self._node(node, ends, rows)
+            self._node(node, fitting_ops, rows)
 
     def _alternatives(self, value: Alternatives, ops: Numbers, ports: Numbers, rows: Mask) -> None:
         """Match the first alternative that can fit in each row."""
@@ -244,23 +244,23 @@ class ArrayMatches:
             self._goals.append((choice, TensorColumn(ops, ports), rows & fit))
             rows = rows & ~fit
 
-    def _ends(
+    def _fitting_ops(
         self, node: Node | Constant, port: int, ops: Numbers, ports: Numbers, rows: Mask
     ) -> Numbers:
         """The op that is a node: the one that is consumed, or one before Identity ops."""
         own, through = self._candidates.own(node), self._through
         if not (own & through.mask).any():
             # The node is not an Identity op: it is what is before all of them.
-            ends = through.op[ops].astype(np.intp)
+            fitting_ops = through.op[ops].astype(np.intp)
             end_ports = np.where(through.mask[ops], through.port[ops], ports)
-            self._keep(rows, own[ends] & (end_ports == port))
-            return ends
-        ends = ops
+            self._keep(rows, own[fitting_ops] & (end_ports == port))
+            return fitting_ops
+        fitting_ops = ops
         count = np.zeros(len(ops), np.intp)  # of the ops that the node can be
         continues = rows  # where the chain of Identity ops goes on
         for _ in range(MAX_PASSED):
             fits = continues & own[ops] & (ports == port)
-            ends = np.where(fits & (count == 0), ops, ends)
+            fitting_ops = np.where(fits & (count == 0), ops, fitting_ops)
             count = count + fits
             continues = continues & through.mask[ops]
             if not continues.any():
@@ -270,7 +270,7 @@ class ArrayMatches:
             ports = np.where(continues, self._ports[edge], ports)
         self._has_choice |= rows & ((count > 1) | continues)
         self._keep(rows, count > 0)
-        return ends
+        return fitting_ops
 
     def _node(
         self, node: Node | Constant, ops: Numbers, rows: Mask, *, is_output: bool = False
@@ -364,7 +364,7 @@ class ArrayMatches:
     # Conditions
 
     def _name(self, name: str, ops: Numbers, ports: Numbers, rows: Mask) -> TensorColumn:
-        """What a name stands for: what is consumed, where it does not stand for a tensor yet."""
+        """What a name represents: what is consumed, where it does not represent a tensor yet."""
         earlier = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
         is_new = rows & (earlier.ops < 0)
         column = TensorColumn(
@@ -374,7 +374,7 @@ class ArrayMatches:
         return column
 
     def _bind(self, value: Variable, ops: Numbers, ports: Numbers, rows: Mask) -> None:
-        """Let a variable stand for what is consumed; drop the rows where it is another tensor."""
+        """Let a variable represent what is consumed; drop the rows where it is another tensor."""
         self._require_type(value.tensor_type, ops, ports, rows)
         if not value.name:
             return

@@ -29,7 +29,7 @@ def constant_value(index: GraphIndex, op: int) -> np.ndarray | None:
 
 
 def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -> bool:
-    """Whether an array is a value: a scalar stands for an array of any shape in which every element
+    """Whether an array is a value: a scalar represents an array of any shape in which every element
     is this.
 
     Args:

@@ -44,7 +44,7 @@ class Pattern:
 
     @cached_property
     def definitions(self) -> dict[str, Value]:
-        """What a name stands for, but for tensors that may be any."""
+        """What a name represents, but for tensors that may be any."""
         every = (value for statement in self.statements for value in walk(statement))
         return {
             value.name: value for value in every if value.name and not isinstance(value, Variable)

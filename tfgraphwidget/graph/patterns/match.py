@@ -83,7 +83,7 @@ class Match:
     What the pattern names are attributes: `match.x`, or `match["x"]`. `index` is the graph, and
     `function` the function whose body that is, "" for the graph itself. The ops that `numbers`
     lists go when it is replaced; `passed` are the Identity ops and reads between them, `tensors`
-    and `attributes` what the pattern's names stand for, and `results` its outputs. `find_why` finds
+    and `attributes` what the pattern's names represent, and `results` its outputs. `find_why` finds
     `why`.
     """
 
@@ -125,13 +125,13 @@ class Match:
         return tuple(name for name in self.pattern.names if name in self.tensors)
 
     def __getitem__(self, name: str) -> Any:
-        """What a name of the pattern stands for here."""
+        """What a name of the pattern represents here."""
         if name in self.tensors:
             return MatchedTensor(self.index, self.tensors[name])
         return self.attributes[name]
 
     def __getattr__(self, name: str) -> Any:
-        """What a name of the pattern stands for here."""
+        """What a name of the pattern represents here."""
         if name[:1] != "_" and (name in self.tensors or name in self.attributes):
             return self[name]
         raise AttributeError(

@@ -169,7 +169,7 @@ class _Goal(NamedTuple):
 
 
 _NO_GOAL = _Goal(None, -1, -1, None)
-"""What stands for the end of the goals of a choice."""
+"""What represents the end of the goals of a choice."""
 
 
 class _Matcher:
@@ -361,23 +361,25 @@ class _Matcher:
                     return False
                 goal = goal.next
                 continue
-            ends = self._ends(value, goal)
-            if len(ends) != 1:
-                return self._node_goals(value, goal, ends)
-            following = self._node_goal(value, goal, *ends[0])
+            fitting_ops = self._fitting_ops(value, goal)
+            if len(fitting_ops) != 1:
+                return self._node_goals(value, goal, fitting_ops)
+            following = self._node_goal(value, goal, *fitting_ops[0])
             if following is False:
                 return False
             goal = following
         return len(self.roots) == 1 or tuple(sorted(self.used)) not in self.matched
 
     def _bind_alternatives(self, value: Alternatives, goal: _Goal) -> bool:
-        """Whether the tensor of a goal is that which the name of alternatives stands for, if
+        """Whether the tensor of a goal is that which the name of alternatives represents, if
         any.
         """
         tensor_type = goal.value.tensor_type if isinstance(goal.value, Variable) else ANY
         return self._bind_tensor(Variable(value.name, tensor_type), goal.op, max(goal.port, 0))
 
-    def _ends(self, value: Node | Constant, goal: _Goal) -> list[tuple[int, int, tuple[int, ...]]]:
+    def _fitting_ops(
+        self, value: Node | Constant, goal: _Goal
+    ) -> list[tuple[int, int, tuple[int, ...]]]:
         """The ops that a node can be for a tensor, with the ops that are seen through up to
         each.
         """
@@ -393,25 +395,28 @@ class _Matcher:
             return []
         if at < 0:  # an output: the op itself
             return [(op, -1, ())] if own[op] or self._differences is not None else []
-        ends: list[tuple[int, int, tuple[int, ...]]] = []
+        fitting_ops: list[tuple[int, int, tuple[int, ...]]] = []
         through: list[int] = []
         mask = self.through.mask
         while True:
             if own[op] and at == port:
-                ends.append((op, at, tuple(through)))
+                fitting_ops.append((op, at, tuple(through)))
             if not mask[op] or len(through) > len(self.index):
                 break
             through.append(op)
             op, at = self._input_rows[op][0], self._port_rows[op][0]
-        if not ends and self._differences is not None and self._spare and at == port:
-            ends.append((op, at, tuple(through)))
-        return ends
+        if not fitting_ops and self._differences is not None and self._spare and at == port:
+            fitting_ops.append((op, at, tuple(through)))
+        return fitting_ops
 
     def _node_goals(
-        self, value: Node | Constant, goal: _Goal, ends: list[tuple[int, int, tuple[int, ...]]]
+        self,
+        value: Node | Constant,
+        goal: _Goal,
+        fitting_ops: list[tuple[int, int, tuple[int, ...]]],
     ) -> Iterator[_Goal | None]:
         """The goals that follow where a node is bound to each of several ops in turn."""
-        for end in ends:
+        for end in fitting_ops:
             length = len(self.trail)
             following = self._node_goal(value, goal, *end)
             if following is False:

@@ -21,7 +21,7 @@ DEEPEST = 100
 """Values that are inside each other in one statement."""
 ANY_TYPE = "*"
 GROUPS = {"Const": CONSTANTS, "Variable": HANDLES}
-"""Op types of a pattern that stand for several: every constant, every op that holds a variable's
+"""Op types of a pattern that represent several: every constant, every op that holds a variable's
 state.
 """
 
@@ -106,7 +106,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of a value; a scalar also stands for an array of which every element is this.
+    """A constant of a value; a scalar also represents an array of which every element is this.
 
     `tolerance` is relative, and absolute for 0; None for what the dtype rounds to.
     """

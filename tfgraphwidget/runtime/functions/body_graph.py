@@ -168,7 +168,7 @@ def _placeholder(index: GraphIndex, op: str, port: int | None) -> Tensor:
 
 
 class _State:
-    """The variables, tables and constants of a graph that stand for what a body captured."""
+    """The variables, tables and constants of a graph that represent what a body captured."""
 
     def __init__(self, index: GraphIndex, body_state: BodyState, nodes: Iterable[NodeDef]) -> None:
         self.index, self.body_state, self.nodes = index, body_state, list(nodes)
@@ -193,7 +193,7 @@ class _State:
             }
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor that stands for an op's output; in the default graph."""
+        """The tensor that represents an op's output; in the default graph."""
         index, body_state = self.index, self.body_state
         op, live = index.ids[name], body_state.live(name)
         if index.types[op] in HANDLES:

@@ -1,10 +1,10 @@
 """The ops and library functions of an excerpt, brought into the function that is being traced.
 
 Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a
-name that it gave when it traced the call, and which stands for that one call: here every function
-that is called is loaded again, under a name of its own, and each call is told the gradient of what
+name that it gave when it traced the call, and which represents that one call: here every function
+that is called is loaded again, under a name of its own, and each call gets the gradient of what
 it calls, as `tf.saved_model.load` does it
-(test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
+(test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_passed).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def load_with_gradients(
 
     Args:
         gradients: Function -> op -> gradient, of single ops in functions.
-        variables: The variables that the copy reads, by the names of the ops that stand for them.
+        variables: The variables that the copy reads, by the names of the ops that represent them.
         own: The seeds and devices of the copies.
 
     Returns:
@@ -168,7 +168,7 @@ def import_part(
 
     Args:
         functions: The ConcreteFunctions to call, by the names of the original functions.
-        tensors_in: Tensors of the default graph by the names of the tensors that they stand for:
+        tensors_in: Tensors of the default graph by the names of the tensors that they represent:
             inputs and captured state.
         scope: The name scope of the new ops; "" for none.
         own: The seeds and devices of the copies.
@@ -231,7 +231,7 @@ def _copies(
                 value for value in copy.attr["_class"].list.s if colocation(value) in names
             ]
             copy.attr["_class"].list.s[:] = colocations
-        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
+        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` sets those of now
         rename_called_functions(copy, functions, suffix)
         if copy.op in FUNCTION_CALLS:
             copy.attr.pop(KEY, None)
@@ -246,7 +246,7 @@ def _copies(
 def _finish(
     part: Excerpt, functions: Mapping[str, ConcreteFunction], graph: FuncGraph, scope: str
 ) -> None:
-    """Shapes that no NodeDef tells, and the gradients of calls."""
+    """Shapes that no NodeDef has, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}
     prefix = f"{scope}/" if scope else ""

@@ -1,7 +1,7 @@
 """tf.custom_gradient in copies.
 
 TensorFlow keeps the gradient of a tf.custom_gradient as a Python closure over the tensors of the
-graph that it was traced in, under a name that the op tells. A copy that kept the name would ask for
+graph that it was traced in, under a name that the op has. A copy that kept the name would ask for
 the gradient of the original. Here the closure is traced into a function of its own, whose captured
 tensors are exchanged for the copy's; where that cannot be done the copy gets a name that is not
 registered, so that asking for its gradient fails, and the name says why.
@@ -143,7 +143,7 @@ def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
     """The gradients of the ops of a part that have one by tf.custom_gradient, by name of the op.
 
     Those that cannot be traced again are left out. `body_state` is what the state that the body
-    reads stands for.
+    reads represents.
     """
     index = part.index
     result = {}
@@ -163,7 +163,7 @@ def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
 def reads_outside(part: Excerpt, body_state: BodyState) -> set[int]:
     """The ops of the graph outside of a part whose tensors gradients of its ops consume.
 
-    `body_state` is what the state that the body reads stands for.
+    `body_state` is what the state that the body reads represents.
     """
     index = part.index
     names: set[str] = set()
@@ -204,7 +204,7 @@ def called_gradients(
     variable that the body reads, else by the tensor's name.
 
     Args:
-        body_state: What the state that the body reads stands for.
+        body_state: What the state that the body reads represents.
     """
     if body_state.graph is None:
         return {}

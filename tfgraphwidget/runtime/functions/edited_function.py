@@ -724,7 +724,7 @@ def unedited_name(function: str) -> str:
 
 
 def _name_function(definition: FunctionDef, old: str) -> FunctionDef:
-    """The function under a name that tells what it was made of, and what it does."""
+    """The function under a name of what it was made of, and what it does."""
     base = definition.signature.name = unedited_name(old)
     definition.attr.pop(CONSTRUCTION_CONTEXT, None)
     digest = hashlib.blake2b(
@@ -741,7 +741,7 @@ def _acts(definition: FunctionDef) -> bool:
 class _DefinitionSyntax:
     """How a FunctionDef writes what its ops read.
 
-    `arguments` maps ops of the body to the arguments that they stand for, `names` are those of all
+    `arguments` maps ops of the body to the arguments that they represent, `names` are those of all
     arguments.
     """
 

@@ -87,7 +87,7 @@ def as_module(
 
     Args:
         index: The body as edits have left it.
-        body_state: What the body's handles stand for; see `captured_state`.
+        body_state: What the body's handles represent; see `captured_state`.
         inputs: The tensors that enter the part; () for those of `arguments` that it needs.
         outputs: The tensors that leave the part; () for all of `returns`.
         into: The name of the module.
@@ -145,12 +145,12 @@ def preview(
 
     Args:
         index: The body as edits have left it.
-        body_state: What the body's handles stand for.
+        body_state: What the body's handles represent.
         boundary: The inputs and the outputs of the part, each () for those of the function.
         into: The name of the module.
         variables: "own", "shared", or {variable: "own" or "shared"}.
         also: Numbers of more ops to run.
-        body_ends: The arguments and the results of the whole function.
+        body_boundary: The arguments and the results of the whole function.
         structure: How the whole function is called; None if unknown.
 
     Returns:
@@ -167,7 +167,7 @@ def preview(
 
 @dataclass(frozen=True, eq=False)
 class _Body:
-    """A function's body, what its handles stand for, and its boundary."""
+    """A function's body, what its handles represent, and its boundary."""
 
     index: GraphIndex
     body_state: BodyState

@@ -36,7 +36,7 @@ class ModuleCopy(tf.Module):
 
     `scope` is the name it was cloned as; `inputs` and `outputs` name those of the original;
     `report` lists what is new and what is shared. `own` and `shared` are its variables, in graph
-    order, and `module["dense/kernel"]` is the one that stands for that of the original. `run` is
+    order, and `module["dense/kernel"]` is the one that represents that of the original. `run` is
     the tf.function itself, `signature` one that returns a dict by the outputs' names; both are
     saved by `tf.saved_model.save`.
     """

@@ -30,7 +30,7 @@ the values.
 
 @dataclass(frozen=True)
 class StateNames:
-    """The ops that stand for state in the original, by what the copied ops would read in their
+    """The ops that represent state in the original, by what the copied ops would read in their
     place; see `States`.
     """
 
@@ -42,7 +42,7 @@ class StateNames:
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """The state that the copied ops use, by the names of the ops that stand for it in the original.
+    """The state that the copied ops use, by the names of the ops that represent it in the original.
 
     `variables` and `tables` are the copy's own. `shared` are the original's variables, `handles`
     the tensors that refer to other state of the original, `constants` captured values.
@@ -69,7 +69,7 @@ def make_states(
 
     Args:
         part: The ops to copy.
-        body_state: What the body's handles stand for.
+        body_state: What the body's handles represent.
         functions: The FunctionDefs that the ops call.
         into: The name of the clone.
         variables: "own", "shared", or {variable: "own" or "shared"}.
@@ -138,7 +138,7 @@ def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> S
 
     Args:
         part: The ops to copy.
-        body_state: What the body's handles stand for.
+        body_state: What the body's handles represent.
         variables: "own", "shared", or {variable: "own" or "shared"}.
 
     Returns:
@@ -166,7 +166,7 @@ def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> S
 
 
 def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
-    """For each op that stands for state whether it is to be "own" or "shared"."""
+    """For each op that represents state whether it is to be "own" or "shared"."""
     if isinstance(variables, str):
         mode_of: dict[str, str] = {}
         default = variables
@@ -259,7 +259,7 @@ def present_values(
     session or file.
 
     Args:
-        body_state: What the body's handles stand for.
+        body_state: What the body's handles represent.
         own: The names of the originals.
         init: "current" or "initial", for originals that are not live.
 

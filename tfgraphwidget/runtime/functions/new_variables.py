@@ -29,7 +29,7 @@ class LiftedVariables:
     Attributes:
         handles: What the function takes, with the handle ops of the caller.
         change: The ops and variables that the caller gains.
-        captured: The live variables that these handle ops stand for.
+        captured: The live variables that these handle ops represent.
     """
 
     handles: tuple[NewHandle, ...]

@@ -45,7 +45,7 @@ class Record:
         failed_functions: Those of failed edits, whose names are free.
         renamed: The present names of the ops that edits have renamed, by all those before.
         growing: The scope in which a user's function is making ops now, or "".
-        veils: What each veil stands for, see `runtime.live.in_place_changes`.
+        veils: What each veil represents, see `runtime.live.in_place_changes`.
         transfer_ops: The names of transfer ops.
         transfer_op_count: How many names transfer ops have taken.
         import_count: How many ops edits have added, hidden ones included.

@@ -57,7 +57,7 @@ def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
 
 
 def _without_unknown(index: GraphIndex) -> GraphIndex:
-    """The graph, where what no shape function tells is the batch size, too: most often it is,
+    """The graph, where what no shape function gives is the batch size, too: most often it is,
     after a loop.
     """
     inputs = (op for op, kind in enumerate(index.types) if kind in ARGUMENTS)

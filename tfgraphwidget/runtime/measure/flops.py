@@ -85,7 +85,7 @@ class _Op:
         return prod(attributes[name].list.i)
 
     def product(self, *transposed: str) -> float:
-        """The FLOPs of a product of matrices, which attributes transpose. What one does not tell
+        """The FLOPs of a product of matrices, which attributes transpose. What one does not give
         another may.
         """
         node = self.index.nodes[self.number]
@@ -105,7 +105,7 @@ class _Op:
 
 
 def _size(one: float, other: float) -> float:
-    """A size that two shapes tell: the one that is known, 1 if both are free, NaN if a rank is
+    """A size that two shapes give: the one that is known, 1 if both are free, NaN if a rank is
     unknown.
     """
     sizes = [size for size in (one, other) if size >= 0]

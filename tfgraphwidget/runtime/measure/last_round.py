@@ -2,7 +2,7 @@
 copy of the graph has.
 
 A tensor of a loop's body has a value in each round, and none outside. A loop variable that is set
-to it in each round leaves the loop with what it was last. A second one tells whether it was set: at
+to it in each round leaves the loop with what it was last. A second one holds whether it was set: at
 first it is -1, then 0 in a round that computes the tensor, and more in a round that does not, since
 of a conditional another branch was taken. What the condition computes is not kept: its last value
 is that of the time when the loop ended. Of loops in loops each level does the same with what comes
@@ -45,7 +45,7 @@ class KeptTensor:
 
     Attributes:
         tensor: The tensor that has it.
-        flags: For each loop around it, the outermost first: the tensor that tells whether it was
+        flags: For each loop around it, the outermost first: the tensor that holds whether it was
             set, and the loop.
     """
 
@@ -89,7 +89,7 @@ def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | 
     inside of a loop.
 
     Args:
-        tensors: The names of the tensors; those outside of loops stand for themselves.
+        tensors: The names of the tensors; those outside of loops represent themselves.
 
     Raises:
         GraphEditError: A loop has no condition.

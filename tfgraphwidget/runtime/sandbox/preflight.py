@@ -51,7 +51,7 @@ from tfgraphwidget.tf_types import (
 )
 
 OutsideTensors = Mapping[tuple[str, int], object]
-"""What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a
+"""What represents each tensor (op, port) and each control input (op, -1): a TF_Output or a
 TF_Operation.
 """
 

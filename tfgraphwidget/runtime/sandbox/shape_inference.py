@@ -331,7 +331,7 @@ class ShapeInferenceSandbox:
 
 def _ask_tensorflow(infer: Callable[[], T]) -> T:
     """Return the result of `infer`. Raises ShapeRefused with TensorFlow's reason, and ShapeUnknown
-    if it cannot tell.
+    if that is unknown.
     """
     try:
         return infer()
@@ -475,7 +475,7 @@ class _Inference:
     def __init__(self, after: PatchedGraph, ranks: Mapping[str, Rank], *, is_whole: bool) -> None:
         self._after, self._ranks, self._is_whole = after, ranks, is_whole
         self._before = PatchedGraph(after.index)
-        self._changed: set[Tensor] = set()  # tensors that tell something else than before
+        self._changed: set[Tensor] = set()  # tensors with other facts than before
         self._visited: set[str] = set()
         self._queue: list[tuple[Rank, str]] = []
         self._waiting: set[str] = set()
@@ -609,7 +609,7 @@ class _Inference:
     ) -> list[Shape]:
         """Return the shapes, and those that Python code has set, as far as they are still valid."""
         after, before = self._after, self._before
-        # The shape function of an Enter tells nothing, Python sets its shape: see
+        # The shape function of an Enter infers nothing, Python sets its shape: see
         # test_round_a_v1_loop_shapes_become_what_holds_each_time.
         if (
             after.node(name).op in ENTER
@@ -630,7 +630,7 @@ class _Inference:
         if self._differs_only_in_numbers(name, slots) and shapes == self._shapes_before(name):
             return [after.shape(name, k) for k in range(len(shapes))]
         # What Python said of all inputs of a shape holds for those of a narrower one: of a table's
-        # lookup, for example, whose shape function tells nothing.
+        # lookup, for example, whose shape function infers nothing.
         if any(shape is None or None in shape for shape in shapes) and self._only_narrows(slots):
             inferred_before = self._shapes_before(name) or shapes
             present = [after.shape(name, k) for k in range(len(shapes))]

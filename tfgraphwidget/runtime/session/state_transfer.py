@@ -172,13 +172,13 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         return None if own.control_inputs or control_flow_context(own) else own
 
     def _fetches_with_value(self, old: Session, fetches: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the fetches of variables that have a value; all, if no op can tell."""
+        """Return the fetches of variables that have a value; all, if no op can say."""
         try:
             flags = {name: self._flag(self._nodes[name]) for name in fetches}
         except GraphFinalized:
             return fetches
         self._transfer_ops.make()
-        # Of a flag that cannot be read, the value's own error tells.
+        # Of a flag that cannot be read, the value's own error says why.
         flags_read, _ = run_each(old, flags)
         return {name: fetch for name, fetch in fetches.items() if flags_read.get(name, True)}
 

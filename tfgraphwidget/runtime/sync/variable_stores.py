@@ -456,7 +456,7 @@ class OpenedFileStore:
         self._sync.assign(variables, {each.handle: value for each, value in assigned})
 
     def ops_of(self, definition: VariableDef) -> list[VariableDef]:
-        """A variable, and the others of the file that stand for it."""
+        """A variable, and the others of the file that represent it."""
         return [definition, *self.twins.get(definition.handle, ())]
 
     @property

@@ -25,7 +25,7 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in
     "assets".
 
-    What stands for a file is a constant then, and in the collection of such constants; what fills
+    What represents a file is a constant then, and in the collection of such constants; what fills
     tables is in the collection of that. What comes without a folder, and what names a file outside
     of "assets", stays as it is.
 

@@ -342,7 +342,7 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
 
 
 def _tables(file: FileGraph) -> Iterator[Obstacle]:
-    with suppress(GraphEditError):  # of a checkpoint, which `_checkpoint` tells
+    with suppress(GraphEditError):  # of a checkpoint, which `_checkpoint` finds
         for notice in file.table_contents.notices:
             yield Obstacle(notice, stops=False)
 

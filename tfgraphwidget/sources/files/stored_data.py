@@ -72,7 +72,7 @@ class FileStoredData:
         return self._object_names.get(handle) or handle
 
     def twins(self, handle: str) -> tuple[str, ...]:
-        """The other handle ops that stand for the variable of that handle op, which functions read;
+        """The other handle ops that represent the variable of that handle op, which functions read;
         mostly none.
 
         Keras has a handle for its layer's variable and one for what functions capture, and

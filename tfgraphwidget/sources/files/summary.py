@@ -47,7 +47,7 @@ _BOOKKEEPING_TYPES = re.compile(
 _BOOKKEEPING_SCOPES = re.compile(
     r"(.*/)?(gradients|save|report_uninitialized_\w+|Initializer|Regularizer)(_\d+)?/"
 )
-_BRANCH = re.compile(r".*/(switch_[tf]|pred_id)")  # what tells a v1 conditional's branches apart
+_BRANCH = re.compile(r".*/(switch_[tf]|pred_id)")  # what distinguishes a v1 conditional's branches
 _INPUT_TYPES = re.compile(r"\w*IteratorGetNext\w*|\w*Dequeue\w*")
 
 

@@ -332,8 +332,8 @@ def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
     )
     if len(data) - at - 4 != sum(lengths) or masked_crc32c(packed_lengths + data[at:]) != checksum:
         raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
-    ends = np.cumsum([at + 4, *lengths]).tolist()
-    return [data[start:end] for start, end in pairwise(ends)]
+    stops = np.cumsum([at + 4, *lengths]).tolist()
+    return [data[start:end] for start, end in pairwise(stops)]
 
 
 def _parse_message(message: str, data: bytes) -> Any:

@@ -108,7 +108,7 @@ def keras_infos(thing: object) -> dict[int, CaptureInfo]:
 
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
-    model stands for.
+    model represents.
 
     Args:
         graph: The trace of the model, or of the Sequential model that it computes.

@@ -139,7 +139,7 @@ def _feeds(
 ) -> tuple[dict[str, str], dict[str, NodeDef]]:
     """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
-    `holders` are the caller's ops that the handles stand for, `values` its Consts and Placeholders
+    `holders` are the caller's ops that the handles represent, `values` its Consts and Placeholders
     after other arguments.
     """
     library_origins = library.origins

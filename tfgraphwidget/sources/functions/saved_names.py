@@ -34,7 +34,7 @@ class SavedNames:
         source: What was opened.
         origins: Op of the body → the op of the source's graph that it is given; empty for the graph
             itself.
-        live: Gives the `tf.Variable` that an op stands for, if there is one.
+        live: Gives the `tf.Variable` that an op represents, if there is one.
     """
 
     source: Source

@@ -159,7 +159,7 @@ class StoredState:
         """Return None: `tensor` is of no FuncGraph."""
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """Return the live variable or tensor that the op `name` stands for."""
+        """Return the live variable or tensor that the op `name` represents."""
         origins = self.body.origins
         if name in self.body.constants:
             constant: Tensor = _constants(self.body)[name]
@@ -305,7 +305,7 @@ class Trace(Protocol):
     """A function that was traced for an edit; `edits.TracedFunction` is one.
 
     `graph` is its FuncGraph, `alias` maps ops of that to the names that they are shown by, `given`
-    placeholders to the tensors that they stand for.
+    placeholders to the tensors that they represent.
     """
 
     @property
@@ -333,7 +333,7 @@ class Trace(Protocol):
 
 
 def _stands_for_state(index: GraphIndex, name: str) -> bool:
-    """Whether an op that stood for state does so still: `freeze` makes a Const of it,
+    """Whether an op that represented state does so still: `freeze` makes a Const of it,
     `quantize_weights` a product.
     """
     op = index.ids[name]
@@ -378,7 +378,7 @@ class EditedState:
     Attributes:
         original: The state of the body as it was opened.
         index: The body as it is now: an op that is gone, or that an edit has made a constant or a
-            result of other ops, stands for no state.
+            result of other ops, represents no state.
         new: The variables and tensors that ops of edits capture, by op.
         traces: The traces of functions that made ops, by the name scopes of these.
         names_before: The names that ops had when the body was opened, by those that edits gave
@@ -393,7 +393,7 @@ class EditedState:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The ops that stand for state now."""
+        """The ops that represent state now."""
         index = self.index
         renamed = {
             now for now, before in self.names_before.items() if before in self.original.names
@@ -447,7 +447,7 @@ class EditedState:
         return {before: now for now, before in self.names_before.items()}
 
     def live(self, name: str) -> Variable | Tensor | None:
-        """The live variable or tensor that the op `name` stands for.
+        """The live variable or tensor that the op `name` represents.
 
         A variable that an edit made trainable, or not, is another one of its value.
         """
@@ -506,7 +506,7 @@ class EditedState:
 def _export_table(
     table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, ...]], Iterable[object]] = tuple
 ) -> Table | None:
-    """What a lookup table holds; None for other ops and dtypes, and for what cannot be told.
+    """What a lookup table holds; None for other ops and dtypes, and for what is unknown.
 
     That is a static table that is not initialized, a table of resources or variants, and a
     `DenseHashTable`.

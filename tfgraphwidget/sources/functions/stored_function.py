@@ -39,7 +39,7 @@ class FileCaptures:
     """Variables and tensors of a function, made of values in a checkpoint when they are first used.
 
     Args:
-        kinds: For each op that stands for state: the key of its value, and of a variable its name
+        kinds: For each op that represents state: the key of its value, and of a variable its name
             and how it is used; of a table the keys of its keys and values, and whether it is
             mutable.
         values: The checkpoint.
@@ -56,7 +56,7 @@ class FileCaptures:
 
     @property
     def names(self) -> frozenset[str]:
-        """The ops that stand for state."""
+        """The ops that represent state."""
         return frozenset(self._kinds)
 
     @property

@@ -219,7 +219,7 @@ def _attribute(node: NodeDef, definition: OpDef, name: str) -> AttrValue:
 def _guess_dtypes(node: NodeDef) -> tuple[str, ...]:
     """Guess the dtypes of an unknown op from its attributes.
 
-    "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names
+    "_output_shapes" has how many outputs there are, and attributes named as TensorFlow names
     those of outputs ("Tout", "output_types", "dtype", "T") their dtypes.
     """
     attributes = node.attr

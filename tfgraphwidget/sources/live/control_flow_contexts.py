@@ -1,9 +1,9 @@
 """The v1 control flow contexts of a live graph, as protos.
 
-TensorFlow's own protos leave things out: they tell the ops of a context by the tensors it has seen,
+TensorFlow's own protos leave things out: they list the ops of a context by the tensors it has seen,
 so an op without outputs is in none, and a tensor that comes in from outside may seem to be one of
 its own. And loops that compute gradients are in no collection. Here the ops themselves are asked,
-and the protos tell it all.
+and the protos have all of it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _proto(
     proto.ClearField("nested_contexts")
     values = proto.values_def
     for value in values.values:
-        # TensorFlow takes a value for a tensor of the context's own unless it stands for one
+        # TensorFlow takes a value for a tensor of the context's own unless it represents one
         # outside.
         if value not in values.external_values and not _within(
             context, _context_of(context, value)

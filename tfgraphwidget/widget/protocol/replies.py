@@ -370,7 +370,7 @@ class SelectionReply:
 @dataclasses.dataclass(frozen=True)
 class NextScene:
     """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields
-    where none is told.
+    where none is known.
     """
 
     stamp: str = ""
@@ -591,7 +591,7 @@ class Likeness:
 
 @dataclasses.dataclass(frozen=True)
 class PartState:
-    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table",
+    """One state that the part holds: a "variable", whose dtype and shape are known, a "hash table",
     a "queue" …
     """
 
@@ -607,7 +607,7 @@ class ClonePreview:
     """The preview of a clone, or the one sentence of its refusal.
 
     `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and
-    "control input", and each tensor that a new "placeholder" stands for. `new` and `shared` are the
+    "control input", and each tensor that a new "placeholder" represents. `new` and `shared` are the
     copy's own state and what it shares with the original, by what they are; `stateful` are ops that
     do something beside computing tensors, by op type. `states` are the first 2,000 of the
     `states_total` that can be own or shared. `line` is the Python for it. `warned` are the ops that

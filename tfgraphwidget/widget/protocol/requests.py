@@ -342,7 +342,7 @@ CommandName = Annotated[str, OneOf(registry.requested_commands, registry.is_requ
 class Call:
     """A call of the editor's method for `command`.
 
-    `what` are its first arguments, by name; nothing stands for the selection. Further arguments are
+    `what` are its first arguments, by name; nothing represents the selection. Further arguments are
     named in `keys`; `values` has a Python literal for each, and what is none is taken as text. The
     values of the keys in `variables` are names of variables of the notebook.
     """
@@ -416,7 +416,7 @@ class Targets:
     """Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of
     its inputs can.
 
-    An op stands for the only tensor that it gives; of several, one is to be named first.
+    An op represents the only tensor that it gives; of several, one is to be named first.
     """
 
     tensor: str

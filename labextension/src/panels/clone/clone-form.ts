@@ -208,7 +208,7 @@ class MoreOptions {
   }
 }
 
-/** One copy needs no number behind its name. */
+/** One copy needs no number after its name. */
 export function parseCopies(text: string): number | null {
   const count = Number.parseInt(text, 10);
   return count > 1 ? count : null;

@@ -9,7 +9,7 @@ import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, releaseFocus } from "../dom";
 
 /**
- * A line of the preview, and the names behind it. `kind` is a class, which tells it apart from
+ * A line of the preview, and the names below it. `kind` is a class, which distinguishes it from
  * other lines.
  */
 export interface Fact {

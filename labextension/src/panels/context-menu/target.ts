@@ -21,7 +21,7 @@ export interface Hit {
 }
 
 /**
- * An edge lies on the background of the scope around it; a selected item stands for the whole
+ * An edge lies on the background of the scope around it; a selected item represents the whole
  * selection.
  */
 export function targetAt(

@@ -23,7 +23,7 @@ const GONE: Status = {
 };
 const BUSY = "The kernel is running a cell; waiting for it to finish";
 
-/** What the status line tells. */
+/** What the status line says. */
 const SHOWN = ["status", "working", "state", "kernelGone", "picking"] as const;
 type Shown = Pick<Screen, (typeof SHOWN)[number]>;
 

@@ -148,7 +148,7 @@ function costOf(row: CostRow, by: By): number {
 }
 
 /**
- * The whole name above the numbers: of long ones the end is shown, which tells ops of one kind
+ * The whole name above the numbers: of long ones the end is shown, which distinguishes ops of one kind
  * apart.
  */
 function rowOf(

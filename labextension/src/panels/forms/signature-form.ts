@@ -16,11 +16,11 @@ import { button, element, hasFocus, ICONS, icon } from "../dom";
 const SIDES = ["inputs", "outputs"] as const;
 type Side = (typeof SIDES)[number];
 /** An input or output: its key as it is, and as it is typed. */
-interface End {
+interface SignatureKey {
   readonly key: string;
   readonly typed: string;
 }
-type Ends = Readonly<Record<Side, readonly End[]>>;
+type Keys = Readonly<Record<Side, readonly SignatureKey[]>>;
 
 /** Where there is nothing to choose. */
 export const NO_SIGNATURE =
@@ -58,11 +58,11 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
   void fill();
   const submit = async () => {
     if (!shown) return;
-    const ends: Ends = { inputs: endsOf(body, "inputs"), outputs: endsOf(body, "outputs") };
-    const why = problemOf(ends);
+    const keys: Keys = { inputs: keysOf(body, "inputs"), outputs: keysOf(body, "outputs") };
+    const why = problemOf(keys);
     error.say(why);
     if (why) return;
-    if (await makeAll(parts, callsFor(shown, ends))) close();
+    if (await makeAll(parts, callsFor(shown, keys))) close();
     else error.say(parts.store.value.status?.text ?? "");
   };
   return createForm({
@@ -101,13 +101,13 @@ export async function makeAll(
 }
 
 /** The inputs or outputs, each with its key, its tensor, and buttons that move it. */
-function endList(side: Side, ends: readonly [string, string][]): HTMLElement {
+function endList(side: Side, keys: readonly [string, string][]): HTMLElement {
   const list = element("ol", {
     class: "tgw-end-list",
     "data-side": side,
     "aria-label": capital(side),
   });
-  for (const [key, tensor] of ends) list.append(endRow(list, key, tensor));
+  for (const [key, tensor] of keys) list.append(endRow(list, key, tensor));
   return list;
 }
 
@@ -139,8 +139,8 @@ function endRow(list: HTMLElement, key: string, tensor: string): HTMLElement {
   return row;
 }
 
-/** The ends as they are in the form. */
-function endsOf(body: HTMLElement, side: Side): End[] {
+/** The keys as they are in the form. */
+function keysOf(body: HTMLElement, side: Side): SignatureKey[] {
   const inputs = body.querySelectorAll<HTMLInputElement>(`[data-side="${side}"] input`);
   return [...inputs].map(({ dataset, value }) => ({
     key: dataset["key"] ?? "",
@@ -149,9 +149,9 @@ function endsOf(body: HTMLElement, side: Side): End[] {
 }
 
 /** Why the keys cannot be, or "". */
-export function problemOf(ends: Ends): string {
+export function problemOf(keys: Keys): string {
   for (const side of SIDES) {
-    const typed = ends[side].map((end) => end.typed);
+    const typed = keys[side].map((end) => end.typed);
     if (typed.includes("")) return "Each input and output needs a key.";
     const twice = typed.find((key, i) => typed.indexOf(key) < i);
     if (twice !== undefined) return `Two ${side} have the key ${twice}; each needs its own.`;
@@ -160,10 +160,10 @@ export function problemOf(ends: Ends): string {
 }
 
 /** The edits: the order first, then each key that is another one. */
-export function callsFor(row: Pick<SignatureRow, "name" | Side>, ends: Ends): Call[] {
-  const moved = SIDES.filter((side) => ends[side].some(({ key }, i) => key !== row[side][i]?.[0]));
-  const order = moved.map((side) => [side, quote(ends[side].map(({ key }) => key))] as const);
-  const renamed = SIDES.flatMap((side) => ends[side].filter(({ key, typed }) => key !== typed));
+export function callsFor(row: Pick<SignatureRow, "name" | Side>, keys: Keys): Call[] {
+  const moved = SIDES.filter((side) => keys[side].some(({ key }, i) => key !== row[side][i]?.[0]));
+  const order = moved.map((side) => [side, quote(keys[side].map(({ key }) => key))] as const);
+  const renamed = SIDES.flatMap((side) => keys[side].filter(({ key, typed }) => key !== typed));
   return [
     ...(order.length > 0
       ? [

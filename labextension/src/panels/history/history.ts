@@ -1,5 +1,5 @@
 // The history: each edit as a sentence with the current position marked; a click goes there. Its
-// Python behind a switch.
+// Python that a switch shows.
 import type { Parts } from "../../interaction/parts";
 import type { State } from "../../protocol/messages";
 import { at, type Scene } from "../../protocol/scene";

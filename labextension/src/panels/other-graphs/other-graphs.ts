@@ -106,7 +106,7 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
   });
 }
 
-/** The tensor that stands for an input; if it is empty, the input stays a placeholder. */
+/** The tensor that represents an input; if it is empty, the input stays a placeholder. */
 function jointField({ input: name, about, tensor }: Joint, parts: Parts): HTMLElement[] {
   const attributes = {
     ...TEXT,

@@ -11,7 +11,7 @@ export interface HitList {
   scopeOption(name: string): Element | undefined;
   /** The option of the hit at a place. */
   hitOption(place: number): Element | undefined;
-  /** Go to what an option stands for. */
+  /** Go to what an option represents. */
   choose(option: Element): void;
 }
 

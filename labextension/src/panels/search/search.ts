@@ -222,7 +222,7 @@ class Search {
     void goToHit(this.#parts, place);
   }
 
-  /** Close the list and go to a name scope, whose name has a slash behind it. */
+  /** Close the list and go to a name scope, whose name ends in a slash. */
   #goToScope(key: string): void {
     this.#expand(false);
     this.#field.reset(this.#next());
