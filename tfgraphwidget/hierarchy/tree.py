@@ -1,9 +1,9 @@
 """The outline: the tree that is drawn, of name scopes and groups.
 
-A *group* is between a container and some of its children: the parts of training, *repeats* of equal
-siblings, or the layers of a block in a crowded scope. It is not a scope of TensorFlow, but it is
-expanded and collapsed like one. The groups depend on the graph only, not on what is open, so that
-opening and closing never moves an op from one box to another.
+A *group* is between a container and some of its children: the parts of training, what only holds
+weights, *repeats* of equal siblings, or the layers of a block in a crowded scope. It is not a scope
+of TensorFlow, but it is expanded and collapsed like one. The groups depend on the graph only, not
+on what is open, so that opening and closing never moves an op from one box to another.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from tfgraphwidget.hierarchy.op_facts import (
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
+WEIGHTS = "weights"
 # How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.
 BEGUN, UP_TO = "_*", "… "
 
@@ -107,6 +108,11 @@ class Outline:
             name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names
         ]
         return blocks
+
+    @cached_property
+    def holds_weights(self) -> Mask:
+        """Which nodes are groups of what only holds weights, see `weights`."""
+        return np.array([label == WEIGHTS for label in self.labels], dtype=bool)
 
     @cached_property
     def depth(self) -> Ints:
@@ -322,5 +328,6 @@ def _group_families(
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]
     some[[label == TRAINING for label in outline.labels]] = 0
+    some[outline.holds_weights] = FAMILIES.index("variable")
     some[:scopes], some[outline.blocks] = family[:scopes], family[outline.blocks]
     return some

@@ -24,6 +24,7 @@ from tfgraphwidget.hierarchy import (
     CONSTANT,
     HANDLE,
     READ,
+    READS_IN_A_ROW,
     Ints,
     Mask,
     OpFacts,
@@ -233,7 +234,12 @@ def assign_badges(
     chief = own | (rank == _MOST_AT_OP)
     badge = (np.cumsum(chief) - 1).astype(np.int32)
     more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
-    pairs = _with_handles(index, facts, items, op, badge)
+    pairs = op, badge
+    for _ in range(READS_IN_A_ROW):
+        more_pairs = _with_handles(index, facts, items, *pairs)
+        if len(more_pairs[0]) == len(pairs[0]):
+            break
+        pairs = more_pairs
     order = np.lexsort((pairs[1], pairs[0]))
     return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
 
@@ -293,10 +299,10 @@ def _in_saver(outline: Outline, sums: Sums) -> Mask:
 def _with_handles(
     index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints
 ) -> tuple[Ints, Ints]:
-    """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
+    """The pairs of an op and its badge, and those of what only stands behind such ops.
 
     A variable whose reads all have badges goes with them, unless something beside it, as its
-    Assign, uses it.
+    Assign, uses it; so does a read whose reads all have badges.
     """
     count = np.bincount(op, minlength=len(index))
     start, producer = index.inputs.start, index.inputs.values
