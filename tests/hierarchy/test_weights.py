@@ -134,3 +134,9 @@ def test_what_constants_compute_for_the_network_is_part_of_it(graph):
 def test_two_boxes_are_no_crowd(network):
     names = outline_of(network)[0].names
     assert "(weights)" not in names
+
+
+def test_constants_go_with_the_initializer_that_reads_them(graph):
+    ops = {"x": "Placeholder", "y": "Relu x", "shape": "Const", "value": "Const"}
+    ops |= {"zeros": "Fill shape value", "init": "NoOp", "group_deps": "NoOp"}
+    assert drawn(build_visible_graph(graph(ops), ViewSpec())) == {"x", "y", "(weights)"}

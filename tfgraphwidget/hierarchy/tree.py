@@ -244,8 +244,8 @@ class Sums:
         is_summary: bool, whether all its ops that depend on inputs are summaries.
         calls_function: bool, whether it has ops that call functions.
         family: uint8, that of its only op or of the op that has the scope's own name; "linear" for
-            a layer with one convolution or matrix product; that of the members for a group of
-            repeats; else "other".
+            what has convolutions or matrix products, as blocks of a network do; that of the
+            members for a group of repeats; else "other".
         structure: uint64 per node and then per op, equal for those of equal structure
             (`structural_hashes`).
     """
@@ -312,7 +312,7 @@ def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[
     chief[:scopes] = index.scopes.named
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
-    family = np.where(kernels == 1, FAMILIES.index("linear"), 0).astype(np.uint8)
+    family = np.where(kernels > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
     scopes_with_chief = np.flatnonzero(chief >= 0)
     family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]
     return _group_families(outline, family, facts.family, scopes)

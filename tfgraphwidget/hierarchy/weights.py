@@ -35,7 +35,8 @@ def find_weight_groups(
     network = outline.count(facts.depends_on_input & (outline.op_part == 0)) > 0
     only_idle = (outline.count(~idle) == 0) & ~outline.is_collapsed & (outline.part == 0)
     nodes = np.flatnonzero(only_idle & network[outline.parent])
-    ops = np.flatnonzero(idle & ~badges & network[outline.home] & (outline.op_part == 0))
+    stays = badges & _are_values_of(index, facts, ~idle)
+    ops = np.flatnonzero(idle & ~stays & network[outline.home] & (outline.op_part == 0))
     return _groups(index, outline, nodes[nodes > 0].tolist(), ops.tolist())
 
 
@@ -68,9 +69,19 @@ def _have_reader_in_network(index: GraphIndex, facts: OpFacts) -> Mask:
 def _lead_to_network(index: GraphIndex, facts: OpFacts, has_reader: Mask) -> Mask:
     """Which ops compute, of constants and variables, what an op of the network reads."""
     computes = (facts.constant_kind == NONE) & ~facts.depends_on_input
+    return _come_before(index, computes & has_reader, computes)
+
+
+def _are_values_of(index: GraphIndex, facts: OpFacts, readers: Mask) -> Mask:
+    """Which ops are constants, variables and reads whose value some readers take."""
+    values = facts.constant_kind > NONE
+    return _come_before(index, readers, values) & values
+
+
+def _come_before(index: GraphIndex, ends: Mask, through: Mask) -> Mask:
+    """The ops from which a way leads to an end, over ops of `through` only; the ends too."""
     reader = np.repeat(np.arange(len(index)), np.diff(index.inputs.start))
-    producer = index.inputs.values
-    on_the_way = computes[producer] & computes[reader]
-    start = np.concatenate([[0], np.cumsum(np.bincount(reader[on_the_way], minlength=len(index)))])
-    ends = np.flatnonzero(computes & has_reader)
-    return reach(start.astype(np.int32), producer[on_the_way], ends)
+    is_on_way = through[index.inputs.values] & (through | ends)[reader]
+    count = np.bincount(reader[is_on_way], minlength=len(index))
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
+    return reach(start, index.inputs.values[is_on_way], np.flatnonzero(ends))

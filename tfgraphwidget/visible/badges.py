@@ -1,9 +1,10 @@
 """Badges: constants, variables and their reads, drawn inside the boxes of their consumers.
 
 As edges they would hide the network; as a badge the text says what the consumer needs ("shape [-1,
-8]", "weights 7×7×3×64"). An op gets up to three badges, and one for the rest; a closed scope that
-is a layer gets those of up to two variables. What has a badge is not an item of its own. The text
-is the value of a constant or the shape of a variable, read from NodeDefs without TensorFlow.
+8]", "weights 7×7×3×64"). An op gets up to four badges, or three and one for the rest; a closed
+scope that is a layer gets those of up to two variables. What has a badge is not an item of its own.
+The text is the value of a constant or the shape of a variable, read from NodeDefs without
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -230,7 +231,8 @@ def assign_badges(
     group = np.cumsum(fresh) - 1
     rank = np.arange(len(item)) - np.flatnonzero(fresh)[group]
     size = np.bincount(group)[group]
-    own = rank < _MOST_AT_OP
+    # The badge for the rest is for two or more: one has its own.
+    own = (rank < _MOST_AT_OP) | (size == _MOST_AT_OP + 1)
     chief = own | (rank == _MOST_AT_OP)
     badge = (np.cumsum(chief) - 1).astype(np.int32)
     more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
