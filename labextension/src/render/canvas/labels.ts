@@ -48,6 +48,8 @@ const BESIDE_LINES = 4;
 const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([KMGTP]?)([A-Za-zµ]*))?$/;
 /** The beginning of a value or shape. */
 const VALUE = /^[-+.\d?("]|\[/;
+/** Where a name may go on in a second line: after a separator, and before a capital letter. */
+const NAME_BREAK = /[_/.-]+(?=.)|[a-z](?=[A-Z])/g;
 /** How much wider bold letters are. */
 const BOLD = 1.08;
 /** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
@@ -151,21 +153,40 @@ function drawName(pen: Pen, item: number): void {
   const chip = at(scene.kind, item) === BADGE;
   if (chip && chipsGiveWay(frame, at(scene.parent, item))) return;
   const box = labelBox(pen, item);
-  const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
   // A chip is as low as its letters: they have no space above and below.
   if (box.height < size * (chip ? 1 : LEADING)) return;
-  const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
-  const shown = chip ? fittedChip : fitted;
-  const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
-  const colors = boxColors(pen, item);
   const two = secondOf(pen, item) !== "" && hasTwoLines(box.height, camera.zoom);
-  ctx.fillStyle = colors.text;
-  ctx.fillText(
-    text,
-    box.x + box.width / 2,
-    box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0),
-  );
+  const lines = nameLines(pen, item, box, size, !two && box.height >= 2 * size * LEADING);
+  const middle = box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0);
+  ctx.fillStyle = boxColors(pen, item).text;
+  lines.forEach((line, number) => {
+    const below = (number - (lines.length - 1) / 2) * size * LEADING;
+    ctx.fillText(line, box.x + box.width / 2, middle + below);
+  });
+}
+
+/**
+ * A name as it is written in its box: in one line, or in the two that it fits into whole where one
+ * would be too narrow and the box is `high`.
+ */
+function nameLines(pen: Pen, item: number, box: Box, size: number, high: boolean): string[] {
+  const { scene, camera } = pen.frame;
+  const chip = at(scene.kind, item) === BADGE;
+  const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
+  const width = box.width - 2 * padding;
+  const name = `${at(scene.loop, item) === 1 ? "⟲ " : ""}${labelOf(scene, item)}`;
+  if (chip) return [fittedChip(pen, name, width, size)];
+  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
+  const ends = fits(name) || !high ? [] : [...name.matchAll(NAME_BREAK)];
+  const halves = ends.map(({ index, 0: end }) => [
+    name.slice(0, index + end.length),
+    name.slice(index + end.length),
+  ]);
+  // The most even ones.
+  const longest = (lines: string[]) => Math.max(...lines.map((line) => line.length));
+  halves.sort((a, b) => longest(a) - longest(b));
+  return halves.find((lines) => lines.every(fits)) ?? [fitted(pen, name, width, size)];
 }
 
 /** The text cut to a width in CSS pixels; "" where hardly a letter of it would be left. */
@@ -174,11 +195,14 @@ function fitted({ ctx, typesetter }: Pen, text: string, width: number, size: num
   return cut === text || cut.length >= LEAST_LETTERS ? cut : "";
 }
 
-/** The text of a chip, or its name alone: a value or shape that is cut would be another one. */
+/**
+ * The text of a chip, or its name alone: a value or shape that is cut would be another one. A chip
+ * that has room for neither says that there is something.
+ */
 function fittedChip(pen: Pen, text: string, width: number, size: number): string {
   if (pen.typesetter.fit(pen.ctx, text, width, size) === text) return text;
   const [name = ""] = text.split(" ");
-  return VALUE.test(name) ? "" : fitted(pen, name, width, size);
+  return (VALUE.test(name) ? "" : fitted(pen, name, width, size)) || "…";
 }
 
 /** How far up the first of two lines is; an op is lower than a scope. */
