@@ -6,7 +6,13 @@ import pytest
 
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import CLOSED, KINDS, VisibleGraph, build_visible_graph
+from tfgraphwidget.visible.visible_graph import (
+    BADGE,
+    CLOSED,
+    KINDS,
+    VisibleGraph,
+    build_visible_graph,
+)
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -213,3 +219,22 @@ def test_a_few_variables_stay_what_they_are(graph):
     assert [name for name in boxes(shown) if "…" in name] == []
     inside = build_visible_graph(graph(layers(4)), ViewSpec(frozenset({"net"})))
     assert [KINDS[kind] for kind in inside.kind].count("badge") == 4
+
+
+def test_constants_that_only_members_of_a_fold_read_go_with_them(graph):
+    ops = {"x": "Placeholder", "shared": "Const"}
+    for k in range(4):
+        ops |= {
+            f"begin_{k}": "Const",
+            f"end_{k}": "Const",
+            f"slice_{k}": f"StridedSlice x begin_{k} end_{k} shared",
+        }
+    ops["sum"] = "AddN " + " ".join(f"slice_{k}" for k in range(4))
+    ops["other"] = "Mul sum shared"
+    index, fold = graph(ops), "slice_0 … slice_3"
+    shown = build_visible_graph(index, ViewSpec())
+    assert boxes(shown)[fold] == 4
+    assert not [name for name in shown.names if name.startswith(("begin", "end"))]
+    shown = build_visible_graph(index, ViewSpec(frozenset({fold})))
+    badges = {name for name, kind in zip(shown.names, shown.kind, strict=True) if kind == BADGE}
+    assert badges == {"shared", *(f"{end}_{k}" for end in ("begin", "end") for k in range(4))}

@@ -46,7 +46,8 @@ BEGUN, UP_TO = "_*", "… "
 @dataclass(frozen=True, eq=False)
 class SiblingGroup:
     """Some children of one container as one box; nodes and ops in the order in which the name lists
-    them.
+    them, and `operands`, the ops that go with them: constants and variables that nothing else
+    reads.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SiblingGroup:
     ops: Sequence[int]
     label: str = ""
     training: bool = False
+    operands: Sequence[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +212,7 @@ class Outline:
         op_part = self.op_part.copy()
         for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
-            home[list(group.ops)] = node
+            home[[*group.ops, *group.operands]] = node
             part[node] |= group.training
         fresh = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(

@@ -13,6 +13,7 @@ import {
 } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
+  CHIP,
   chipsGiveWay,
   type FarLabel,
   HEADER,
@@ -29,11 +30,12 @@ import {
   placeFarLabels,
   SMALL,
   textSize,
+  VALUE,
 } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import { chunksOf, type Pen, screenBox } from "./pen";
+import { twoLines } from "./typesetter";
 
-const CHIP = 11;
 const PADDING = 6;
 /**
  * What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it
@@ -46,10 +48,6 @@ const BEFORE_NOTE = 8;
 const BESIDE_LINES = 4;
 /** A number with its unit. */
 const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([KMGTP]?)([A-Za-zµ]*))?$/;
-/** The beginning of a value or shape. */
-const VALUE = /^[-+.\d?("]|\[/;
-/** Where a name may go on in a second line: after a separator, and before a capital letter. */
-const NAME_BREAK = /[_/.-]+(?=.)|[a-z](?=[A-Z])/g;
 /** How much wider bold letters are. */
 const BOLD = 1.08;
 /** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
@@ -170,7 +168,13 @@ function drawName(pen: Pen, item: number): void {
  * A name as it is written in its box: in one line, or in the two that it fits into whole where one
  * would be too narrow and the box is `high`.
  */
-function nameLines(pen: Pen, item: number, box: Box, size: number, high: boolean): string[] {
+function nameLines(
+  pen: Pen,
+  item: number,
+  box: Box,
+  size: number,
+  high: boolean,
+): readonly string[] {
   const { scene, camera } = pen.frame;
   const chip = at(scene.kind, item) === BADGE;
   const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
@@ -178,15 +182,8 @@ function nameLines(pen: Pen, item: number, box: Box, size: number, high: boolean
   const name = `${at(scene.loop, item) === 1 ? "⟲ " : ""}${labelOf(scene, item)}`;
   if (chip) return [fittedChip(pen, name, width, size)];
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
-  const ends = fits(name) || !high ? [] : [...name.matchAll(NAME_BREAK)];
-  const halves = ends.map(({ index, 0: end }) => [
-    name.slice(0, index + end.length),
-    name.slice(index + end.length),
-  ]);
-  // The most even ones.
-  const longest = (lines: string[]) => Math.max(...lines.map((line) => line.length));
-  halves.sort((a, b) => longest(a) - longest(b));
-  return halves.find((lines) => lines.every(fits)) ?? [fitted(pen, name, width, size)];
+  const lines = fits(name) || !high ? null : twoLines(name, fits);
+  return lines ?? [fitted(pen, name, width, size)];
 }
 
 /** The text cut to a width in CSS pixels; "" where hardly a letter of it would be left. */
@@ -386,7 +383,9 @@ function writeFar(
   }
   const box = labelBox(pen, item);
   const middle = box.y + box.height / 2;
-  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : middle);
+  const [first = post.text, second = ""] = (!note && post.lines) || [];
+  ctx.fillText(first, x, note || second ? middle - 0.55 * post.size : middle);
+  if (second) ctx.fillText(second, x, middle + 0.55 * post.size);
   if (note === "") return;
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(note, x, middle + 0.55 * post.size);
@@ -396,12 +395,12 @@ function writeFar(
  * The number of a colored scope or else the size of a closed one, below its signpost, where the box
  * has room for both lines; else "".
  */
-function farNote(pen: Pen, item: number, { size }: FarLabel): string {
+function farNote(pen: Pen, item: number, { size, lines }: FarLabel): string {
   const { paint, camera, scene } = pen.frame;
   const note = paint.notes[item] ?? "";
   const texts = note
     ? [note, shortNumber(note) ?? ""]
-    : camera.zoom >= NAMED_IN_HEADERS_FROM
+    : camera.zoom >= NAMED_IN_HEADERS_FROM && !lines
       ? sizesOf(scene, item)
       : [];
   if (texts.length === 0) return "";
