@@ -76,6 +76,8 @@ RECORD = """() => {
     const crosses = ([x1, y1, x2, y2], [l, t, r, b]) =>
         Math.min(x1, x2) < r && Math.max(x1, x2) > l && Math.min(y1, y2) < b && Math.max(y1, y2) > t
         && (x1 === x2 || y1 === y2);
+    const meets = ([l, t, r, b], [x1, y1, x2, y2]) =>
+        Math.min(l, r) < x2 && Math.max(l, r) > x1 && Math.min(t, b) < y2 && Math.max(t, b) > y1;
     const holds = ([l, t, r, b], [x1, y1, x2, y2]) =>
         Math.min(l, r) <= x1 && Math.max(l, r) >= x2 && Math.min(t, b) <= y1 &&
             Math.max(t, b) >= y2;
@@ -97,7 +99,14 @@ RECORD = """() => {
                 from--;
             const struck = calls.slice(from).some(([other, pieces]) =>
                 other === "lines" && pieces.some((piece) => crosses(piece, drawn.box)));
-            return [{text: drawn.text, size: drawn.size, bold: drawn.bold, struck}];
+            // What is drawn after it lies over a part of it, or over all of it.
+            const after = calls.slice(at + 1);
+            const overlaps = after.filter(([kind, boxes]) =>
+                kind === "fills" && boxes.some((one) => meets(one, drawn.box)));
+            if (overlaps.some(([, boxes]) => boxes.some((one) => holds(one, drawn.box)))) return [];
+            const covered = overlaps.length > 0 || after.some(([kind, other]) =>
+                kind === "text" && other.text !== drawn.text && meets(other.box, drawn.box));
+            return [{text: drawn.text, size: drawn.size, bold: drawn.bold, struck, covered}];
         });
     };
     const canvasOf = (root) => root.querySelector(".tgw-stage canvas");
@@ -109,12 +118,15 @@ RECORD = """() => {
 
 @dataclass(frozen=True)
 class Text:
-    """A text on the canvas: its size in CSS pixels, and whether a line runs through its letters."""
+    """A text on the canvas: its size in CSS pixels, whether a line runs through its letters, and
+    whether another text or a box lies over some of them.
+    """
 
     text: str
     size: float
     bold: bool
     struck: bool
+    covered: bool
 
 
 def record_texts(page: Page) -> None:

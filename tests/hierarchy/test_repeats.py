@@ -6,7 +6,13 @@ import pytest
 
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.visible.view_spec import ViewSpec
-from tfgraphwidget.visible.visible_graph import CLOSED, KINDS, VisibleGraph, build_visible_graph
+from tfgraphwidget.visible.visible_graph import (
+    BADGE,
+    CLOSED,
+    KINDS,
+    VisibleGraph,
+    build_visible_graph,
+)
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -196,11 +202,15 @@ def layers(count: int) -> dict[str, str]:
 
 
 def test_many_variables_that_stand_alone_are_one_box_aside_named_by_what_tells_them_apart(graph):
-    shown = build_visible_graph(graph(layers(9)), ViewSpec())
-    assert boxes(shown) == {"x": 0, "layer_0/kernel … layer_8/kernel": 9, "net": 0}
-    at = shown.names.index("layer_0/kernel … layer_8/kernel")
-    assert shown.aside[at]
-    assert shown.labels[at] == "layer_0/kernel … layer_8/kernel"
+    index = graph(layers(41))
+    shown = build_visible_graph(index, ViewSpec())
+    assert boxes(shown) == {"x": 0, "(weights)": 41, "net": 0}
+    assert shown.aside[shown.names.index("(weights)")]
+    # So many of them are a fold inside.
+    shown = build_visible_graph(index, ViewSpec(frozenset({"(weights)"})))
+    at = shown.names.index("layer_0/kernel … layer_40/kernel")
+    assert shown.members[at] == 41
+    assert shown.labels[at] == "layer_0/kernel … layer_40/kernel"
     assert lines(shown) == {("x", "net"): 1}
 
 
@@ -209,3 +219,22 @@ def test_a_few_variables_stay_what_they_are(graph):
     assert [name for name in boxes(shown) if "…" in name] == []
     inside = build_visible_graph(graph(layers(4)), ViewSpec(frozenset({"net"})))
     assert [KINDS[kind] for kind in inside.kind].count("badge") == 4
+
+
+def test_constants_that_only_members_of_a_fold_read_go_with_them(graph):
+    ops = {"x": "Placeholder", "shared": "Const"}
+    for k in range(4):
+        ops |= {
+            f"begin_{k}": "Const",
+            f"end_{k}": "Const",
+            f"slice_{k}": f"StridedSlice x begin_{k} end_{k} shared",
+        }
+    ops["sum"] = "AddN " + " ".join(f"slice_{k}" for k in range(4))
+    ops["other"] = "Mul sum shared"
+    index, fold = graph(ops), "slice_0 … slice_3"
+    shown = build_visible_graph(index, ViewSpec())
+    assert boxes(shown)[fold] == 4
+    assert not [name for name in shown.names if name.startswith(("begin", "end"))]
+    shown = build_visible_graph(index, ViewSpec(frozenset({fold})))
+    badges = {name for name, kind in zip(shown.names, shown.kind, strict=True) if kind == BADGE}
+    assert badges == {"shared", *(f"{end}_{k}" for end in ("begin", "end") for k in range(4))}

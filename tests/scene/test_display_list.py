@@ -330,10 +330,10 @@ def test_a_badge_has_a_sign_beside_its_name_only_where_its_op_has_another() -> N
             if isinstance(shape, Label) and shape.text in {"+", "~"}
         ]
 
-    assert signs({badge: 1, around: 1}) == [scene.box[around, 0]]
+    assert signs({badge: 1, around: 1}) == [float(scene.box[around, 0]) - 5]
     assert set(signs({badge: 1, around: 2})) == {
         float(scene.box[badge, 0]) - 7,
-        float(scene.box[around, 0]),
+        float(scene.box[around, 0]) - 5,
     }
 
 

@@ -1,4 +1,4 @@
-"""How wide text is before a font is there, and how it is cut."""
+"""How wide text is before a font is there, how it is cut, and how large boxes are for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from tfgraphwidget.hierarchy import FAMILIES
 from tfgraphwidget.scene.rendering.svg_text import svg
 from tfgraphwidget.scene.scene import build
-from tfgraphwidget.visible.measure import shorten, text_width, text_widths
+from tfgraphwidget.visible.measure import (
+    BADGE_INSET,
+    item_sizes,
+    place_badges,
+    shorten,
+    text_width,
+    text_widths,
+)
 from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -109,3 +118,44 @@ def test_names_of_wide_letters_stay_in_their_boxes(graph, name):
     shown = next(text for text in said if text and text[0] == name[0])
     assert 12 * text_width(shown) <= box[2] - 10
     assert shown == name or box[2] == 220
+
+
+def test_the_badges_of_a_box_share_rows_as_wide_as_the_box_and_never_overlap(graph):
+    parameters = ("gamma", "beta", "moving_mean", "moving_variance")
+    ops = {"x": "Placeholder"} | dict.fromkeys(parameters, "VarHandleOp")
+    ops |= {f"{each}_read": f"ReadVariableOp {each}" for each in parameters}
+    ops["norm"] = "FusedBatchNormV3 x " + " ".join(f"{each}_read" for each in parameters)
+    ops |= {"kernel": "VarHandleOp", "kernel_read": "ReadVariableOp kernel"}
+    ops["conv"] = "Conv2D norm kernel_read"
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    box = np.zeros((len(shown), 4))
+    box[:, 2:] = item_sizes(shown)
+    place_badges(shown, box)
+    norm = shown.names.index("norm")
+    badges = np.flatnonzero(shown.parent == norm)
+    assert len(badges) == 4
+    assert box[norm, 3] < 2 * box[shown.names.index("conv"), 3]
+    rows = {}
+    for badge in badges.tolist():
+        rows.setdefault(box[badge, 1], []).append(badge)
+    assert len(rows) < 4
+    for row in rows.values():
+        left, right = box[row, 0], box[row, 0] + box[row, 2]
+        assert left[0] == pytest.approx(box[norm, 0] + BADGE_INSET)
+        assert right[-1] == pytest.approx(box[norm, 0] + box[norm, 2] - BADGE_INSET)
+        assert (left[1:] > right[:-1]).all()
+
+
+def test_what_is_most_of_a_network_is_larger_than_a_layer_and_not_grey(graph):
+    ops, before = {"x": "Placeholder"}, "x"
+    for scope, layers in (("small", 3), ("large", 120)):
+        for k in range(layers):
+            ops[f"{scope}/w{k}"] = "Const"
+            ops[f"{scope}/mul{k}"] = f"MatMul {before} {scope}/w{k}"
+            ops[f"{scope}/relu{k}"] = f"Relu {scope}/mul{k}"
+            before = f"{scope}/relu{k}"
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    small, large = shown.names.index("small"), shown.names.index("large")
+    size = item_sizes(shown)
+    assert (size[large] > size[small]).all()
+    assert FAMILIES[shown.family[large]] == "linear"

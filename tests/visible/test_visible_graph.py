@@ -144,14 +144,14 @@ def test_a_store_of_several_variables_is_aside(graph):
 def test_a_variable_that_feeds_three_closed_scopes_is_aside_and_in_the_flow_when_it_feeds_one(
     graph,
 ):
-    ops = {"x": "Placeholder", "many": "VariableV2", "one": "VariableV2"} | {
-        f"v{k}": "VariableV2" for k in range(6)
-    }
+    ops = {"x": "Placeholder", "many": "VariableV2", "one": "VariableV2"}
     before = "x"
-    for scope in "abc":
-        ops |= {f"{scope}/{k}": f"MatMul {before} {v}" for k, v in enumerate(("many", "v0", "v1"))}
-        before = f"{scope}/0"
-    ops |= {f"d/{k}": f"MatMul {before} {v}" for k, v in enumerate(("one", "v2", "v3"))}
+    for scope in "abcd":
+        # So large a scope is no layer, which would have the variable as a badge.
+        ops |= {f"{scope}/c{k}": "Const" for k in range(41)}
+        ops[f"{scope}/mul"] = f"MatMul {before} {'one' if scope == 'd' else 'many'}"
+        ops |= {f"{scope}/add{k}": f"AddV2 {scope}/mul {scope}/c{k}" for k in range(41)}
+        before = f"{scope}/mul"
     shown = build_visible_graph(graph(ops), ViewSpec(fold=False))
     aside = {shown.names[i] for i in np.flatnonzero(shown.aside)}
     assert "many" in aside

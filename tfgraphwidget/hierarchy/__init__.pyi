@@ -6,6 +6,7 @@ from .op_facts import CONSTANT as CONSTANT
 from .op_facts import FAMILIES as FAMILIES
 from .op_facts import HANDLE as HANDLE
 from .op_facts import READ as READ
+from .op_facts import READS_IN_A_ROW as READS_IN_A_ROW
 from .op_facts import Ints as Ints
 from .op_facts import Mask as Mask
 from .op_facts import OpFacts as OpFacts

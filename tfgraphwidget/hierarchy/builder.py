@@ -22,6 +22,7 @@ from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
 from tfgraphwidget.hierarchy.op_facts import (
     CONSTANT,
     READ,
+    READS_IN_A_ROW,
     Ints,
     Mask,
     OpFacts,
@@ -32,6 +33,7 @@ from tfgraphwidget.hierarchy.repeats import find_repeats
 from tfgraphwidget.hierarchy.structural_hash import sibling_edges, structural_hashes
 from tfgraphwidget.hierarchy.training import split_training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
+from tfgraphwidget.hierarchy.weights import find_weight_groups
 from tfgraphwidget.naming import last_part
 
 _PASSES = 3
@@ -76,13 +78,18 @@ def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
         (facts.constant_kind[producer] == CONSTANT) | facts.depends_on_input[reader]
     )
     badged[producer[direct & around]] = True
-    # A variable goes with its reads, unless something beside it uses it.
-    goes = (facts.constant_kind[reader] == READ) & badged[reader]
-    behind, stays = np.zeros(len(index), dtype=bool), badged.copy()
-    behind[producer[goes & around]] = True
-    stays[producer[~goes & (inner == outer)]] = True
-    result: Mask = badged | (behind & ~stays)
-    return result
+    # A variable goes with its reads, and a read with the reads of it, unless something beside it
+    # uses it.
+    for _ in range(READS_IN_A_ROW):
+        goes = (facts.constant_kind[reader] == READ) & badged[reader]
+        behind, stays = np.zeros(len(index), dtype=bool), badged.copy()
+        behind[producer[goes & around]] = True
+        stays[producer[~goes & (inner == outer)]] = True
+        behind &= ~stays
+        if not behind.any():
+            break
+        badged |= behind
+    return badged
 
 
 def _find_single_child(outline: Outline, keep: Mask, badged: Mask) -> tuple[Mask, Mask]:
@@ -149,6 +156,8 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
 def _build_outline(index: GraphIndex, facts: OpFacts, *, fold: bool) -> tuple[Outline, Sums]:
     outline, parts = split_training(index, facts, outline_of_scopes(index.scopes))
     outline = collapse_single_child(index, facts, outline.with_groups(parts))
+    badges = _find_badges(index, facts, outline)
+    outline = outline.with_groups(find_weight_groups(index, facts, outline, badges))
     if fold:
         outline = outline.with_groups(find_layer_groups(index, facts, outline))
         outline = outline.with_groups(find_repeats(index, facts, outline))

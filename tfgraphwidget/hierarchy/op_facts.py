@@ -132,6 +132,7 @@ STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "contro
 # What an op is that stands for something known before anything is fed: no such thing, a constant, a
 # variable, the reading of one of them, a variable that a function has captured.
 NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
+READS_IN_A_ROW = 4  # a ReadVariableOp and the Identities after it
 _cache: WeakKeyDictionary[GraphIndex, OpFacts] = WeakKeyDictionary()
 
 
@@ -260,16 +261,24 @@ def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.
     ).astype(np.uint8)
     start = index.inputs.start
     single = np.diff(start) == 1
-    plain = np.flatnonzero(single & of_types(index, VARIABLE_READS))
-    plain = plain[constant_kind[index.inputs.values[start[plain]]] > NONE]
+    passes = np.flatnonzero(single & of_types(index, VARIABLE_READS))
+    source = index.inputs.values[start[passes]]
     # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same
-    # beside a constant.
-    reads = [
-        op
-        for op in plain.tolist()
-        if index.types[op] != "Identity" or index.names[op].endswith("/read")
-    ]
-    constant_kind[reads] = READ
+    # beside a constant. Any other Identity is a read where it hands on the value of a variable,
+    # as one does after the ReadVariableOp of a partitioned variable.
+    named = np.array(
+        [
+            index.types[op] != "Identity" or index.names[op].endswith("/read")
+            for op in passes.tolist()
+        ],
+        dtype=bool,
+    )
+    for _ in range(READS_IN_A_ROW):
+        kind = constant_kind[source]
+        reads = passes[(kind > NONE) & (named | (kind != CONSTANT))]
+        if (constant_kind[reads] == READ).all():
+            break
+        constant_kind[reads] = READ
     return constant_kind
 
 

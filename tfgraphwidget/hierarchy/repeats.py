@@ -5,7 +5,8 @@ form a chain, each feeding the next, or stand side by side with the same neighbo
 folded: each is fed by itself. Nor are constants and variables, which are badges, but for variables
 that stand alone in great number (eight or more): the kernels of a network whose layers have no
 biases. A fold never makes a cycle where there was none: what lies between two members of a chain
-keeps them apart. Layer groups (`layer_groups`) are folded as scopes are where there are many.
+keeps them apart. A constant or variable that only members of a fold read goes with them. Layer
+groups (`layer_groups`) are folded as scopes are where there are many.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex, distinct
+from tfgraphwidget.hierarchy.layer_groups import add_feeders
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import (
@@ -91,6 +93,9 @@ class _RepeatFinder:
         may[_rare(color)] = False
         self.may: Mask = may
         self.depends_on_input: Mask = depends_on_input
+        self.is_value: Mask = np.concatenate(
+            [np.zeros(nodes, dtype=bool), facts.constant_kind > NONE]
+        )
         self.source, self.target = data_flow(index, depends_on_input, edges)
 
     def chains(self) -> list[list[int]]:
@@ -154,7 +159,8 @@ class _RepeatFinder:
             self.index.scopes.ids,
             frozenset(self.outline.names[len(self.index.scopes.names) :]),
         )
-        for part in groups:
+        wholes = add_feeders(groups, self.edges, self.is_value)
+        for part, whole in zip(groups, wholes, strict=True):
             container = int(self.edges.around[part[0]])
             ends, label = _last_name(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
@@ -168,8 +174,9 @@ class _RepeatFinder:
             if not bare and not exists:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
+                operands = [thing - nodes for thing in sorted({*whole} - {*part})]
                 groups_by_name[name] = SiblingGroup(
-                    name, container, part if scopes else (), ops, label
+                    name, container, part if scopes else (), ops, label, operands=operands
                 )
         return [*groups_by_name.values()]
 

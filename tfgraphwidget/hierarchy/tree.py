@@ -1,9 +1,9 @@
 """The outline: the tree that is drawn, of name scopes and groups.
 
-A *group* is between a container and some of its children: the parts of training, *repeats* of equal
-siblings, or the layers of a block in a crowded scope. It is not a scope of TensorFlow, but it is
-expanded and collapsed like one. The groups depend on the graph only, not on what is open, so that
-opening and closing never moves an op from one box to another.
+A *group* is between a container and some of its children: the parts of training, what only holds
+weights, *repeats* of equal siblings, or the layers of a block in a crowded scope. It is not a scope
+of TensorFlow, but it is expanded and collapsed like one. The groups depend on the graph only, not
+on what is open, so that opening and closing never moves an op from one box to another.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from tfgraphwidget.hierarchy.op_facts import (
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
+WEIGHTS = "weights"
 # How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.
 BEGUN, UP_TO = "_*", "… "
 
@@ -45,7 +46,8 @@ BEGUN, UP_TO = "_*", "… "
 @dataclass(frozen=True, eq=False)
 class SiblingGroup:
     """Some children of one container as one box; nodes and ops in the order in which the name lists
-    them.
+    them, and `operands`, the ops that go with them: constants and variables that nothing else
+    reads.
     """
 
     name: str
@@ -54,6 +56,7 @@ class SiblingGroup:
     ops: Sequence[int]
     label: str = ""
     training: bool = False
+    operands: Sequence[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,11 @@ class Outline:
             name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names
         ]
         return blocks
+
+    @cached_property
+    def holds_weights(self) -> Mask:
+        """Which nodes are groups of what only holds weights, see `weights`."""
+        return np.array([label == WEIGHTS for label in self.labels], dtype=bool)
 
     @cached_property
     def depth(self) -> Ints:
@@ -204,7 +212,7 @@ class Outline:
         op_part = self.op_part.copy()
         for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
-            home[list(group.ops)] = node
+            home[[*group.ops, *group.operands]] = node
             part[node] |= group.training
         fresh = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(
@@ -238,8 +246,8 @@ class Sums:
         is_summary: bool, whether all its ops that depend on inputs are summaries.
         calls_function: bool, whether it has ops that call functions.
         family: uint8, that of its only op or of the op that has the scope's own name; "linear" for
-            a layer with one convolution or matrix product; that of the members for a group of
-            repeats; else "other".
+            what has convolutions or matrix products, as blocks of a network do; that of the
+            members for a group of repeats; else "other".
         structure: uint64 per node and then per op, equal for those of equal structure
             (`structural_hashes`).
     """
@@ -306,7 +314,7 @@ def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[
     chief[:scopes] = index.scopes.named
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
-    family = np.where(kernels == 1, FAMILIES.index("linear"), 0).astype(np.uint8)
+    family = np.where(kernels > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
     scopes_with_chief = np.flatnonzero(chief >= 0)
     family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]
     return _group_families(outline, family, facts.family, scopes)
@@ -322,5 +330,6 @@ def _group_families(
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]
     some[[label == TRAINING for label in outline.labels]] = 0
+    some[outline.holds_weights] = FAMILIES.index("variable")
     some[:scopes], some[outline.blocks] = family[:scopes], family[outline.blocks]
     return some

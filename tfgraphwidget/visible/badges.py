@@ -1,9 +1,10 @@
 """Badges: constants, variables and their reads, drawn inside the boxes of their consumers.
 
 As edges they would hide the network; as a badge the text says what the consumer needs ("shape [-1,
-8]", "weights 7×7×3×64"). An op gets up to three badges, and one for the rest; a closed scope that
-is a layer gets those of up to two variables. What has a badge is not an item of its own. The text
-is the value of a constant or the shape of a variable, read from NodeDefs without TensorFlow.
+8]", "weights 7×7×3×64"). An op gets up to four badges, or three and one for the rest; a closed
+scope that is a layer gets those of up to two variables. What has a badge is not an item of its own.
+The text is the value of a constant or the shape of a variable, read from NodeDefs without
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tfgraphwidget.hierarchy import (
     CONSTANT,
     HANDLE,
     READ,
+    READS_IN_A_ROW,
     Ints,
     Mask,
     OpFacts,
@@ -229,11 +231,17 @@ def assign_badges(
     group = np.cumsum(fresh) - 1
     rank = np.arange(len(item)) - np.flatnonzero(fresh)[group]
     size = np.bincount(group)[group]
-    own = rank < _MOST_AT_OP
+    # The badge for the rest is for two or more: one has its own.
+    own = (rank < _MOST_AT_OP) | (size == _MOST_AT_OP + 1)
     chief = own | (rank == _MOST_AT_OP)
     badge = (np.cumsum(chief) - 1).astype(np.int32)
     more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
-    pairs = _with_handles(index, facts, items, op, badge)
+    pairs = op, badge
+    for _ in range(READS_IN_A_ROW):
+        more_pairs = _with_handles(index, facts, items, *pairs)
+        if len(more_pairs[0]) == len(pairs[0]):
+            break
+        pairs = more_pairs
     order = np.lexsort((pairs[1], pairs[0]))
     return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
 
@@ -293,10 +301,10 @@ def _in_saver(outline: Outline, sums: Sums) -> Mask:
 def _with_handles(
     index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints
 ) -> tuple[Ints, Ints]:
-    """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
+    """The pairs of an op and its badge, and those of what only stands behind such ops.
 
     A variable whose reads all have badges goes with them, unless something beside it, as its
-    Assign, uses it.
+    Assign, uses it; so does a read whose reads all have badges.
     """
     count = np.bincount(op, minlength=len(index))
     start, producer = index.inputs.start, index.inputs.values

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.hierarchy import Ints
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OP, OPEN, VisibleGraph
 
 ELLIPSIS = "…"
@@ -154,8 +155,19 @@ def _fitting_letters(text: str, room: float) -> int:
 
 
 Sizes = npt.NDArray[np.float64]
+Lengths = npt.NDArray[np.float64]
+Indexes = npt.NDArray[np.intp]
 OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
 BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
+# Of more badges than these a row may be so many pixels wide in a narrower box: gamma and beta
+# of a batch norm stand next to each other, and its box is not twice as high as a convolution's.
+_FEW_BADGES, _BADGE_ROW = 3, 128.0
+_BADGE_GAP = 4.0  # pixels
+_ROUNDING = 1e-3  # pixels
+_LAYER_OPS = 20  # ops of a usual layer, whose box has the least size
+# Pixels for each doubling of the ops of a closed scope; of a scope of 640 ops, 60 and 20.
+_WIDER, _HIGHER = 12.0, 4.0
+_MOST_DOUBLINGS = 5
 _MOST_OF_TWO = 280.0  # a fold has two names
 # The sizes of letters: of names, of what stands below them, of badges.
 TEXT, SMALL, _CHIP = 12.0, 10.0, 11.0
@@ -183,19 +195,80 @@ def item_sizes(visible: VisibleGraph) -> Sizes:
     )
     result = np.empty((len(visible), 2))
     most = np.where(visible.members > 0, _MOST_OF_TWO, MOST_WIDTH)
-    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, most)
-    result[:, 1] = np.where(visible.kind == CLOSED, CLOSED_HEIGHT, OP_HEIGHT)
+    larger = _doublings(visible)
+    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH + _WIDER * larger, most)
+    result[:, 1] = np.where(visible.kind == CLOSED, CLOSED_HEIGHT + _HIGHER * larger, OP_HEIGHT)
     badges = np.flatnonzero(visible.kind == BADGE)
     if len(badges):
         around = visible.parent[badges]
         chips = np.minimum(_CHIP * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
-        np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
-        rows = np.bincount(around, minlength=len(visible))
-        result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)
         result[badges] = np.stack([chips, np.full(len(badges), BADGE_HEIGHT)], axis=1)
+        np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
+        count = np.bincount(around, minlength=len(visible))
+        room = np.maximum(
+            result[:, 0] - 2 * BADGE_INSET, np.where(count > _FEW_BADGES, _BADGE_ROW, 0)
+        )
+        row, left = _fill_rows(visible, badges, chips, room)
+        np.maximum.at(result[:, 0], around, left + chips + 2 * BADGE_INSET)
+        rows = np.zeros(len(visible))
+        np.maximum.at(rows, around, row + 1)
+        result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)
     result[visible.kind == OPEN] = 0.0
     _equalize(visible, result)
+    if len(badges):
+        result[badges, 0] += _spare_width(visible, badges, result, row)
     return result
+
+
+def _doublings(visible: VisibleGraph) -> Lengths:
+    """How often the ops of a layer must be doubled to be as many as those of a closed scope of the
+    network: what is most of the network is not the smallest box. 0 for other items.
+    """
+    network = (visible.kind == CLOSED) & ~visible.aside & (visible.part == 0)
+    count = np.where(network, np.maximum(visible.count, _LAYER_OPS), _LAYER_OPS)
+    doublings: Lengths = np.minimum(np.log2(count / _LAYER_OPS), _MOST_DOUBLINGS).round()
+    return doublings
+
+
+def _fill_rows(
+    visible: VisibleGraph, badges: Indexes, width: Lengths, room: Lengths
+) -> tuple[Ints, Lengths]:
+    """The row of each badge in its box, and where it begins in it: one after the other as far as
+    the room goes.
+
+    Args:
+        room: The width of a row, per item.
+    """
+    around = visible.parent[badges]
+    rank = badges - visible.child_start[around]
+    row, left = np.zeros(len(badges), dtype=np.int32), np.zeros(len(badges))
+    last_row = np.zeros(len(visible), dtype=np.int32)
+    end = np.full(len(visible), -_BADGE_GAP)  # of the row so far
+    for place in range(int(rank.max(initial=-1)) + 1):
+        here = np.flatnonzero(rank == place)
+        box = around[here]
+        is_next = end[box] + _BADGE_GAP + width[here] > room[box] + _ROUNDING
+        is_next &= end[box] > 0
+        last_row[box] += is_next
+        end[box] = np.where(is_next, -_BADGE_GAP, end[box])
+        row[here], left[here] = last_row[box], end[box] + _BADGE_GAP
+        end[box] = left[here] + width[here]
+    return row, left
+
+
+def _spare_width(visible: VisibleGraph, badges: Indexes, size: Sizes, row: Ints) -> Lengths:
+    """How much wider each badge can be, so that those of a row are together as wide as their
+    box.
+
+    From afar letters are no smaller than they can be read: a text has the room that there is.
+    """
+    around = visible.parent[badges]
+    _, number, count = np.unique(
+        around.astype(np.int64) * len(visible) + row, return_inverse=True, return_counts=True
+    )
+    row_width = np.bincount(number, weights=size[badges, 0]) + _BADGE_GAP * (count - 1)
+    spare: Lengths = (size[around, 0] - 2 * BADGE_INSET - row_width[number]) / count[number]
+    return spare
 
 
 def _equalize(visible: VisibleGraph, size: Sizes) -> None:
@@ -219,17 +292,18 @@ def place_badges(visible: VisibleGraph, box: Sizes) -> None:
 
     Args:
         visible: The items and edges that are drawn.
-        box: Width and height of the boxes, in pixels.
+        box: Left, top, width and height of the boxes, in pixels; of badges the width counts.
     """
     badges = np.flatnonzero(visible.kind == BADGE)
     if not len(badges):
         return
     around = visible.parent[badges]
-    row = badges - visible.child_start[around]
-    rows = visible.child_start[around + 1] - visible.child_start[around]
+    row, left = _fill_rows(visible, badges, box[badges, 2], box[:, 2] - 2 * BADGE_INSET)
+    rows = np.zeros(len(visible))
+    np.maximum.at(rows, around, row + 1)
     bottom = box[around, 1] + box[around, 3] - _BADGE_FOOT
-    box[badges, 0] = box[around, 0] + BADGE_INSET
-    box[badges, 1] = bottom - BADGE_HEIGHT * (rows - row)
+    box[badges, 0] = box[around, 0] + BADGE_INSET + left
+    box[badges, 1] = bottom - BADGE_HEIGHT * (rows[around] - row)
 
 
 WIDEST_TITLE = 430.0

@@ -12,11 +12,11 @@ repeated siblings and the parts of training are put together in groups (`hierarc
 from the forward pass into training only those of its ends are drawn
 (`edge_bundles.find_training_lines`).
 
-Auxiliary items are drawn apart (`aside`): checkpoint scopes, summaries, NoOps, stores of several
-variables, and constants or variables without a badge that feed three or more places or none. Edges
-that cross the border of an auxiliary item are not drawn, for they would run everywhere; the
-inspector lists them. Each item counts its edges that are not drawn (`omitted`). Inside an auxiliary
-item nothing is auxiliary again.
+Auxiliary items are drawn apart (`aside`): weights (`hierarchy.weights`), checkpoint scopes,
+summaries, NoOps, stores of several variables, and constants or variables without a badge that feed
+three or more places or none. Edges that cross the border of an auxiliary item are not drawn, for
+they would run everywhere; the inspector lists them. Each item counts its edges that are not drawn
+(`omitted`). Inside an auxiliary item nothing is auxiliary again.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     has_line = find_training_lines(
         index, data, boxes.parent, boxes.depth, part, facts.depends_on_input
     )
-    aside = _find_auxiliary(facts, sums, boxes, data.select(has_line))
+    aside = _find_auxiliary(facts, outline, sums, boxes, data.select(has_line))
     outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
     has_line &= data.are_within(outer)
@@ -356,7 +356,9 @@ def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
     return np.bincount(ends, weights=edges, minlength=items).astype(np.int32)
 
 
-def _find_auxiliary(facts: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:
+def _find_auxiliary(
+    facts: OpFacts, outline: Outline, sums: Sums, boxes: Items, data: EdgePairs
+) -> Mask:
     """Which items are pulled aside; see the module's first lines.
 
     A store of several variables is aside even when it feeds one box only, or it would jump into the
@@ -376,6 +378,7 @@ def _find_auxiliary(facts: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -
     aside |= is_op & (boxes.per_item(facts.family, sums.family) == _CONTROL) & feeds_none
     aside |= boxes.per_item(nothing, sums.is_saver) > 0
     aside |= boxes.per_item(facts.is_summary, sums.is_summary) > 0
+    aside |= boxes.per_item(nothing, outline.holds_weights) > 0
     aside[0] = False
     return aside
 

@@ -103,3 +103,13 @@ test("of a scope that is open its title is not covered, of others the whole", ()
   expect(open).toMatchObject({ x: 40, y: 100, width: 300 });
   expect(open?.height).toBeLessThan(50);
 });
+
+test("a control stays in its corner while it covers no box of the network", () => {
+  const places = [low, legend];
+  const [lines, boxes] = [1, 3.5];
+  // Home is free again, and the control is not sent there and back as the user pans.
+  expect(leastHiding(places, [], (place) => (place === legend ? lines : 0), [], 1)).toBe(1);
+  expect(leastHiding(places, [], (place) => (place === legend ? boxes : 0), [], 1)).toBe(0);
+  expect(leastHiding(places, [{ box: above, weight: 100 }], () => 0, [], 1)).toBe(0);
+  expect(leastHiding(places, [], () => 0, [{ ...legend, width: 20 }], 1)).toBe(0);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeScene } from "../../src/protocol/scene";
+import { type Box, decodeScene } from "../../src/protocol/scene";
 import { edgeLabelTexts, longestPiece, placeEdgeLabel } from "../../src/render/canvas/edge-labels";
 import { widthOf } from "../../src/render/canvas/edges";
 import { edgesAt } from "../../src/render/canvas/incident-edges";
@@ -68,6 +68,16 @@ describe("what is written on a line", () => {
       text: "×7",
     });
     expect(inscribe(scene)).toBeNull();
+  });
+
+  test("is on another piece, or nowhere, where another text is already", () => {
+    const scene = made([150, 60, 150, 0, 360, 0], { tensors: Uint32Array.from([7]) });
+    const width = (text: string) => 0.6 * text.length;
+    const place = (isTaken: (box: Box) => boolean) =>
+      placeEdgeLabel(scene, new SceneIndex(scene), 0, width, [], isTaken);
+    expect(place(() => false)).toMatchObject({ x: 255, y: 0 });
+    expect(place((box) => box.y < 1)).toMatchObject({ x: 150, y: 30 });
+    expect(place(() => true)).toBeNull();
   });
 
   test("is beside a short line of a bundle, where that is free", () => {

@@ -19,6 +19,8 @@ import { packed, paintArrays, sceneArrays, texts } from "../example-graph";
 const ZOOMS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.74, 0.75, 0.8, 0.9, 1, 1.5, 3];
 const WIDTH = 0.6;
 const CLOSED_SCOPE = 3;
+/** Of its name, where that needs two. */
+const SECOND_LINE = "a_long_name";
 
 interface Text {
   readonly text: string;
@@ -134,7 +136,7 @@ test("from afar a name gives way to a shorter one, and then to none", () => {
   expect(nameAt(1.5)).toBe(nameAt(1));
   const lengths = [1.5, 1, 0.6, 0.5].map((zoom) => nameAt(zoom).length);
   expect(lengths).toEqual([...lengths].sort((a, b) => b - a));
-  expect(nameAt(0.6)).toContain("…");
+  expect(nameAt(0.5)).toContain("…");
   expect(nameAt(0.1)).toBe("");
 });
 
@@ -150,8 +152,9 @@ test.each(ZOOMS)("a chip has text, or gives way to name and size of its box, at 
   const frame = { scene, paint, camera: { x: 0, y: 0, zoom } };
   const texts = drawnAt(zoom);
   expect(texts.some(({ text }) => text.startsWith("w"))).toBe(!chipsGiveWay(frame, CLOSED_SCOPE));
-  const size = texts.find(({ text }) => text === "4 ops" || text === "4 ops · 2 vars");
-  expect(size !== undefined).toBe(zoom >= 0.4);
+  // The size of a scope gives way to a name that needs its line.
+  const below = texts.find(({ text }) => ["4 ops", "4 ops · 2 vars", SECOND_LINE].includes(text));
+  expect(below !== undefined).toBe(zoom >= 0.4);
   // A chip that is marked, while its box is not, stays.
   const marked = { ...paint, mark: Uint8Array.from([0, 0, 0, 0, 1]) };
   expect(chipsGiveWay({ ...frame, paint: marked }, CLOSED_SCOPE)).toBe(false);

@@ -1,6 +1,6 @@
 // Names that are cut to fit their boxes.
 import { expect, test } from "vitest";
-import { shorten } from "../../src/render/canvas/typesetter";
+import { shorten, twoLines } from "../../src/render/canvas/typesetter";
 
 test.each([
   ["resnet_v2_50/block1/unit_1/conv2", 12, "resnet_v…nv2"],
@@ -21,4 +21,14 @@ test.each([
   ["block_12_*", 7, "bloc…12"],
 ])("%s in %i letters is %s", (name, room, cut) => {
   expect(shorten(name, (part) => [...part].length <= room)).toBe(cut);
+});
+
+test.each([
+  ["strided_slice_12", 9, ["strided_", "slice_12"]],
+  ["ProdEnvMatA", 7, ["Prod", "EnvMatA"]],
+  ["batch_normalization/FusedBatchNorm", 20, ["batch_normalization/", "FusedBatchNorm"]],
+  ["Placeholder", 8, null],
+  ["a_very_long_name_of_a_layer", 8, null],
+])("%s in two lines of %i letters is %s", (name, room, lines) => {
+  expect(twoLines(name, (part) => part.length <= room)).toEqual(lines);
 });

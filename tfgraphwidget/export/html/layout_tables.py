@@ -347,9 +347,9 @@ class _Rows:
         visible, rows = self.layouts.visible, self.badge
         box = np.zeros((len(visible), 4))
         box[:, 2:] = self.layouts.size[:, ::-1] if self.layouts.frame.right else self.layouts.size
-        place_badges(visible, box)
         # The badges' own sizes are as on the screen whichever way the drawing runs.
         box[rows, 2:] = self.layouts.badges[rows]
+        place_badges(visible, box)
         return {
             "badge_op": np.array(
                 [self.index.ids[visible.names[row]] for row in rows.tolist()], dtype=np.int32

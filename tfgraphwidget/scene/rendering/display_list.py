@@ -52,7 +52,10 @@ _NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
 _PLATE_HEIGHT, _PLATE_SIDES = 13.0, 4.0
 _SIGN = 8.0  # the radius of a loop's sign
 _WARNING, _RIM = 8.5, 3.0  # half the width of a warning sign, and of its rim beside it
-_BESIDE_BADGE = 7.0
+_WARNING_OUTSIDE = 7.0  # how far to the left of a box its middle is
+# How far outside of a box, and of a badge, the middle of its sign is: names begin at the border.
+_OUTSIDE, _OUTSIDE_BADGE = 5.0, 7.0
+_COUNT_HEIGHT, _COUNT_ABOVE = 15.0, 11.0  # of the number of a group, and how much is above its box
 _LEADING = 1.15  # height of a line of text at a size of 1
 _LEAST_LETTERS = 3
 _CORNER, _ARROW, _WIDEST = 10.0, 6.0, 5.0
@@ -302,11 +305,11 @@ class _Painter:
         members = int(self._scene.members[item])
         if members < 2 or self._scene.kind[item] != CLOSED:
             return
-        text, theme, y = f"×{members}", self._theme, self._boxes_of[item][1]
+        text, theme = f"×{members}", self._theme
         place = _count_place(self._boxes_of[item], members)
-        wide = place[2]
+        _, y, wide, high = place
         yield Box(place, 7.5, theme.background, self._colors(item).border, 1.25)
-        yield Label(place[0] + wide / 2, y + 0.5, text, _MARK, theme.text, bold=True)
+        yield Label(place[0] + wide / 2, y + high / 2 + 0.5, text, _MARK, theme.text, bold=True)
 
     def _pin(self, item: int) -> Iterator[Shape]:
         if self._scene.pinned[item]:
@@ -368,9 +371,10 @@ class _Painter:
         is_badge = self._scene.kind[item] == BADGE
         if is_badge and differs == self._paint.differs[self._scene.parent[item]]:
             differs = 0
-        left = x - _BESIDE_BADGE if is_badge else x
+        left = x - (_OUTSIDE_BADGE if is_badge else _OUTSIDE)
+        right = x + w + (0 if is_badge else _OUTSIDE)
         signs = [(left, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
-        signs += [(x + w, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
+        signs += [(right, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
         for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
@@ -382,6 +386,7 @@ class _Painter:
         if not self._paint.effects[item] or self._scene.kind[item] == OPEN:
             return
         x, y, _, h = self._boxes_of[item]
+        x -= _WARNING_OUTSIDE
         for size, color in (
             (_WARNING + _RIM, self._theme.background),
             (_WARNING, self._marks["output_mark"]),
@@ -631,7 +636,7 @@ def _count_place(box: Area, members: int) -> Area:
     """The place of the number of siblings on a box."""
     x, y, width, _ = box
     wide = text_width(f"×{members}") * _MARK + 13
-    return x + width - wide + 7, y - 7.5, wide, 15.0
+    return x + width - wide + 7, y - _COUNT_ABOVE, wide, _COUNT_HEIGHT
 
 
 class _LabelPlaces:

@@ -1,6 +1,7 @@
-// The minimap and the legend make way for what was clicked last and for what an edit has made: they
-// are in another corner while that is below them, and while they would cover more where they are:
+// The minimap and the legend make way for what was clicked last and for what an edit has made. In a
+// new drawing, or when they become larger or smaller, each is in the corner where it covers least:
 // best nothing, next lines, next only boxes that stand aside, next the least part of other boxes.
+// While the user pans and zooms, it stays there until a box of the network is below it.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -46,6 +47,8 @@ export function makeWay({ store, stage }: Parts, minimap: HTMLElement, legend: H
     { control: legend, corners: LEGEND },
   ];
   let timer = 0;
+  const corner = new Map<HTMLElement, number>();
+  let isNew = true;
   const boxesToClear = (): Clear[] => {
     const { picked, scene, paint, camera } = store.value;
     if (!scene || !paint) return [];
@@ -81,18 +84,27 @@ export function makeWay({ store, stage }: Parts, minimap: HTMLElement, legend: H
       if (control.hidden) continue;
       const isDragged = control.matches(":active");
       if (!isDragged) {
-        const places = corners.map((corner) => placeIn(control, corner));
-        moveTo(control, corners[leastHiding(places, clear, hides, taken)] ?? []);
+        const places = corners.map((at) => placeIn(control, at));
+        const before = isNew ? undefined : corner.get(control);
+        const best = leastHiding(places, clear, hides, taken, before);
+        corner.set(control, best);
+        moveTo(control, corners[best] ?? []);
       }
       taken.push(placeOf(control));
     }
+    isNew = false;
   };
   const schedule = () => {
     clearTimeout(timer);
     timer = window.setTimeout(update, REST);
   };
-  store.watch(["drawn", "picked", "scene", "paint", "camera"], schedule);
-  const size = new ResizeObserver(schedule); // the legend is opened
+  const scheduleNew = () => {
+    isNew = true;
+    schedule();
+  };
+  store.watch(["scene"], scheduleNew);
+  store.watch(["drawn", "picked", "paint", "camera"], schedule);
+  const size = new ResizeObserver(scheduleNew); // the legend is opened
   for (const { control } of controls) size.observe(control);
 }
 
@@ -143,13 +155,15 @@ export function partToClear(scene: Scene, item: number): Box {
 /**
  * Which place of a control covers least, the first of those alike; `hides` returns what is there.
  * Of the places that are over other controls, `taken`, none is chosen but the first, if there is no
- * better.
+ * better. The place where the control is, `before`, is left for what it covers only where that is
+ * to be clear, or a box of the network.
  */
 export function leastHiding(
   places: readonly Box[],
   clear: readonly Clear[],
   hides: (place: Box) => number,
   taken: readonly Box[] = [],
+  before?: number,
 ): number {
   const costs = places.map((place) => {
     const isTaken = taken.some((other) => isOver(place, other));
@@ -157,6 +171,8 @@ export function leastHiding(
       ? ([Number.POSITIVE_INFINITY, 0] as const)
       : ([covered(place, clear), hides(place)] as const);
   });
+  const [weight, hidden] = costs[before ?? -1] ?? [1, MORE];
+  if (before !== undefined && weight === 0 && hidden < MORE) return before;
   let best = 0;
   costs.forEach(([weight, hidden], place) => {
     const [least, fewest] = costs[best] ?? [weight, hidden];

@@ -1,8 +1,9 @@
 // The tooltip beside the pointer: full name, type or size.
 import type { Parts } from "../../interaction/parts";
-import { at, type Scene } from "../../protocol/scene";
-import type { Point } from "../../render/camera/camera";
+import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
+import type { Point, Viewport } from "../../render/camera/camera";
 import { edgeValue } from "../../render/canvas/edge-labels";
+import { overlap } from "../../render/canvas/far-labels";
 import { tensorRoute } from "../../render/canvas/tensor-route";
 import type { Screen } from "../../state/store";
 import { breakableName, element } from "../dom";
@@ -65,14 +66,49 @@ export function createTooltip(parts: Parts): Tooltip {
     marks.replaceChildren(...meanings.map((meaning) => element("div", {}, meaning)));
     for (const part of children) part.hidden = part.textContent === "";
     root.hidden = children.every((part) => part.hidden);
-    const { x, y } = point;
-    const { height } = stage.viewport;
-    const width = freeWidth();
-    const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
-    const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
-    root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
+    const size = { width: root.offsetWidth, height: root.offsetHeight };
+    const view = { width: freeWidth(), height: stage.viewport.height };
+    const { x, y } = tooltipPlace(point, size, view, currentBox(hovered));
+    root.style.transform = `translate(${x}px, ${y}px)`;
+  };
+  /** The box of what was clicked last, which may be beside what is hovered over; null if it is not. */
+  const currentBox = (hovered: number): Box | null => {
+    const { scene, picked } = store.value;
+    const item = scene?.byKey.get(picked) ?? 0;
+    if (!scene || item === 0 || item === hovered) return null;
+    return at(scene.kind, item) === OPEN ? null : stage.screenBox(item);
   };
   return { root, move };
+}
+
+/** From the pointer to the tooltip to the right of it and below, and to the left and above. */
+const [AFTER, LEFT, ABOVE] = [16, 12, 8];
+/** From the border of the view. */
+const BORDER = 4;
+
+/**
+ * Where the tooltip of a pointer is: at its lower right, or where it has room and is not over the
+ * current box.
+ */
+export function tooltipPlace(
+  { x, y }: Point,
+  { width, height }: Viewport,
+  view: Viewport,
+  current: Box | null,
+): Point {
+  const places = [y + AFTER, y - ABOVE - height].flatMap((top) =>
+    [x + AFTER, x - LEFT - width].map((left) => ({ x: left, y: top })),
+  );
+  const isInside = (place: Point) =>
+    place.x >= 0 &&
+    place.y >= 0 &&
+    place.x + width <= view.width &&
+    place.y + height <= view.height;
+  const inside = places.filter(isInside);
+  const isClear = (place: Point) => !current || !overlap({ ...place, width, height }, current);
+  const best = inside.find(isClear) ?? inside[0] ?? { x: x + AFTER, y: y + AFTER };
+  // A tooltip that is larger than the view begins in it.
+  return { x: Math.max(best.x, BORDER), y: Math.max(best.y, BORDER) };
 }
 
 interface Content {

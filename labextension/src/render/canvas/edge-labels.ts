@@ -26,6 +26,8 @@ const DOT = 4;
 /** How far the number of siblings, and marks, reach beyond their box. */
 const AROUND_COUNT = 8;
 const AROUND_MARKS = 48;
+/** How far a label reaches from its line: half of a long one. */
+const AROUND_LABEL = 60;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
 export interface EdgeLabel {
@@ -73,13 +75,17 @@ function piecesOf({ routeStart, route }: Scene, edge: number): Piece[] {
   return pieces.sort((a, b) => length(b) - length(a));
 }
 
-/** The place of an edge's text that no box or other edge crosses; null if there is none. */
+/**
+ * The place of an edge's text where no box, other edge or other text is; null if there is none.
+ * `isTaken` says whether another text is in a box.
+ */
 export function placeEdgeLabel(
   scene: Scene,
   picker: SceneIndex,
   edge: number,
   width: (text: string) => number,
   values: readonly string[] = [],
+  isTaken: (box: Box) => boolean = () => false,
 ): EdgeLabel | null {
   if (at(scene.back, edge) === 1) return null; // a way back has its sign there
   const texts = edgeLabelTexts(scene, edge, values);
@@ -92,7 +98,7 @@ export function placeEdgeLabel(
   const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
   for (const text of texts) {
     for (const piece of pieces) {
-      const label = placeText(scene, picker, edge, source, text, piece, width);
+      const label = placeText(scene, picker, edge, source, text, piece, width, isTaken);
       if (label) return label;
     }
   }
@@ -108,6 +114,7 @@ function placeText(
   text: string,
   [x1, y1, x2, y2]: Piece,
   width: (text: string) => number,
+  isTaken: (box: Box) => boolean,
 ): EdgeLabel | null {
   const wide = width(text) * LARGEST + 4;
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
@@ -119,7 +126,8 @@ function placeText(
       hitsBox(scene, picker, box) ||
       hitsCount(scene, picker, box, width) ||
       hitsLine(scene, picker, own, source, box) ||
-      hitsSign(scene, picker, box)
+      hitsSign(scene, picker, box) ||
+      isTaken(box)
     );
   if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
     return { text, x, y, upright: false, box: lying };
@@ -217,7 +225,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const { values } = frame.paint;
   if (camera.zoom < EDGE_LABELS_FROM) return drawValueDots(pen, new Set());
   const known = labelsOf(scene, values, pen.typesetter.font);
-  const find = (edge: number) => {
+  const find = (edge: number): EdgeLabel | null => {
     const found = known.get(edge);
     if (found !== undefined) return found;
     const label = placeEdgeLabel(
@@ -226,6 +234,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
       edge,
       (text) => typesetter.width(ctx, text),
       values,
+      (box) => isCovered(pen, edge, box, find),
     );
     known.set(edge, label);
     return label;
@@ -238,7 +247,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const labeled = new Set<number>();
   for (const edge of pen.edges) {
     const found = find(edge);
-    if (!found || isMarked(pen, found.box) || isCovered(pen, edge, found.box, find)) continue;
+    if (!found || isMarked(pen, found.box)) continue;
     labeled.add(at(scene.source, edge));
     if (++drawn % 50 === 0) yield;
     write(pen, found, backgroundOf(pen, edge));
@@ -253,14 +262,14 @@ function isMarked({ frame, sceneIndex, ctx, typesetter }: Pen, box: Box): boolea
   return near.some((item) => markBoxes(frame, item, width).some((mark) => overlap(mark, box)));
 }
 
-/** Whether the label of an edge before lies there. */
+/** Whether the label of an edge before lies there; it may be wider than the gap between the lines. */
 function isCovered(
   pen: Pen,
   edge: number,
   box: Box,
   find: (edge: number) => EdgeLabel | null,
 ): boolean {
-  const near = pen.sceneIndex.edgesIn(box);
+  const near = pen.sceneIndex.edgesIn(expandBox(box, AROUND_LABEL));
   return near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, box));
 }
 

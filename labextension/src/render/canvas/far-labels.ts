@@ -12,7 +12,7 @@ import {
 } from "../../protocol/scene";
 import type { Frame } from "./frame";
 import { cachedForScene } from "./incident-edges";
-import { shorten } from "./typesetter";
+import { shorten, twoLines } from "./typesetter";
 
 /** No text is smaller, in CSS pixels; where nominal text would be, scopes have signposts. */
 export const LEGIBLE = 9;
@@ -46,6 +46,10 @@ export const SMALL = 10;
 /** Height of a line of text at a size of 1. */
 export const LEADING = 1.15;
 export const HEADER = 22;
+/** Nominal size of a chip's text. */
+export const CHIP = 11;
+/** The beginning of a value or shape. */
+export const VALUE = /^[-+.\d?("]|\[/;
 /** Height of a chip (Python's visible/measure.py has the same). */
 const CHIP_HEIGHT = 15;
 /**
@@ -65,13 +69,18 @@ export interface FarLabel {
   readonly y: number;
   readonly size: number;
   readonly text: string;
+  /** The whole name in two lines, where one is too narrow for it and the box is high enough. */
+  readonly lines?: readonly [string, string];
 }
 
 /** The signposts of a drawing at a zoom, by item. */
 export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel> {
   const placed = new Map<number, FarLabel>();
   const taken = new OccupiedCells();
-  const heights = chipsHaveText(zoom) ? labelHeights(scene) : heightsOf(scene);
+  const [above, whole] = [labelHeights(scene), heightsOf(scene)];
+  const heights = whole.map((high, item) =>
+    areChipsBlank(scene, item, zoom) ? high : at(above, item),
+  );
   const lines = cachedForScene(scene, "headerLines", headerLines);
   const parents = new Set<number>();
   const texts = new Map<number, { text: string; left: number }>();
@@ -100,7 +109,8 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
         height: size * 1.2,
       };
       if (!taken.take(box)) continue;
-      placed.set(item, { x, y, size, text });
+      const lines = linesOf(scene, item, zoom, high);
+      placed.set(item, { x, y, size, text, ...(lines && { lines }) });
       break;
     }
   }
@@ -117,20 +127,39 @@ export function hasTwoLines(height: number, zoom: number): boolean {
   return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
 }
 
-/** Whether a chip, which is as low as its letters, has text at a zoom. */
-function chipsHaveText(zoom: number): boolean {
-  return CHIP_HEIGHT * zoom >= LEGIBLE;
+/**
+ * The least zoom at which all chips of a box have text: a chip is as low as its letters, and has
+ * the value, or the name before a value, as a whole.
+ */
+function chipZooms(scene: Scene): Map<number, number> {
+  const zooms = new Map<number, number>();
+  for (const [item, chips] of cachedForScene(scene, "chips", chipsOf)) {
+    const needed = chips.map((chip) => {
+      const text = labelOf(scene, chip);
+      const [name = ""] = text.split(" ");
+      const wide = widthOf(scene, chip, VALUE.test(name) ? text : name) + 2 * LEAST_INSET;
+      return wide / Math.max(at(scene.box, 4 * chip + 2), 1);
+    });
+    const least = Math.min(Math.max(...needed), LEGIBLE / CHIP);
+    zooms.set(item, Math.max(least, LEGIBLE / CHIP_HEIGHT));
+  }
+  return zooms;
+}
+
+/** Whether the chips of a box, if it has some, have no text at a zoom. */
+function areChipsBlank(scene: Scene, item: number, zoom: number): boolean {
+  return zoom < (cachedForScene(scene, "chipZooms", chipZooms).get(item) ?? 0);
 }
 
 /**
- * Whether the chips of a box leave their place to its name and number: where they have no text, and
- * none of them is selected or marked while the box is not.
+ * Whether the chips of a box leave their place to its name and number: where not all of them have
+ * text, and none of them is selected or marked while the box is not.
  */
 export function chipsGiveWay(
   { scene, paint, camera }: Pick<Frame, "scene" | "paint" | "camera">,
   item: number,
 ): boolean {
-  if (chipsHaveText(camera.zoom)) return false;
+  if (!areChipsBlank(scene, item, camera.zoom)) return false;
   const chips = cachedForScene(scene, "chips", chipsOf).get(item);
   const fields = [paint.coverage, paint.mark, paint.fresh, paint.differs, paint.probed];
   const saysMore = (chip: number) => fields.some((field) => at(field, chip) > at(field, item));
@@ -160,6 +189,16 @@ function textOf(scene: Scene, item: number, zoom: number, room: number, width: n
   const label = labelOf(scene, item);
   const text = fits(label) ? label : shorten(label, fits);
   return text.length >= Math.min(LEAST_LETTERS, label.length) ? text : "";
+}
+
+/** The name of a closed scope in two lines; null where it needs one, or two do not fit. */
+function linesOf(scene: Scene, item: number, zoom: number, high: number) {
+  const room = at(scene.box, 4 * item + 2) * zoom - 2 * LEAST_INSET;
+  const fits = (part: string) => widthOf(scene, item, part) <= room;
+  const label = labelOf(scene, item);
+  const isHigh = high * zoom >= 2 * LEGIBLE * LEADING;
+  if (at(scene.kind, item) === OPEN || !isHigh || fits(label)) return null;
+  return twoLines(label, fits);
 }
 
 /**

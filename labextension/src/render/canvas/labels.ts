@@ -13,6 +13,7 @@ import {
 } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
+  CHIP,
   chipsGiveWay,
   type FarLabel,
   HEADER,
@@ -29,11 +30,12 @@ import {
   placeFarLabels,
   SMALL,
   textSize,
+  VALUE,
 } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import { chunksOf, type Pen, screenBox } from "./pen";
+import { twoLines } from "./typesetter";
 
-const CHIP = 11;
 const PADDING = 6;
 /**
  * What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it
@@ -46,8 +48,6 @@ const BEFORE_NOTE = 8;
 const BESIDE_LINES = 4;
 /** A number with its unit. */
 const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([KMGTP]?)([A-Za-zµ]*))?$/;
-/** The beginning of a value or shape. */
-const VALUE = /^[-+.\d?("]|\[/;
 /** How much wider bold letters are. */
 const BOLD = 1.08;
 /** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
@@ -151,21 +151,39 @@ function drawName(pen: Pen, item: number): void {
   const chip = at(scene.kind, item) === BADGE;
   if (chip && chipsGiveWay(frame, at(scene.parent, item))) return;
   const box = labelBox(pen, item);
-  const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
   // A chip is as low as its letters: they have no space above and below.
   if (box.height < size * (chip ? 1 : LEADING)) return;
-  const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
-  const shown = chip ? fittedChip : fitted;
-  const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
-  const colors = boxColors(pen, item);
   const two = secondOf(pen, item) !== "" && hasTwoLines(box.height, camera.zoom);
-  ctx.fillStyle = colors.text;
-  ctx.fillText(
-    text,
-    box.x + box.width / 2,
-    box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0),
-  );
+  const lines = nameLines(pen, item, box, size, !two && box.height >= 2 * size * LEADING);
+  const middle = box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0);
+  ctx.fillStyle = boxColors(pen, item).text;
+  lines.forEach((line, number) => {
+    const below = (number - (lines.length - 1) / 2) * size * LEADING;
+    ctx.fillText(line, box.x + box.width / 2, middle + below);
+  });
+}
+
+/**
+ * A name as it is written in its box: in one line, or in the two that it fits into whole where one
+ * would be too narrow and the box is `high`.
+ */
+function nameLines(
+  pen: Pen,
+  item: number,
+  box: Box,
+  size: number,
+  high: boolean,
+): readonly string[] {
+  const { scene, camera } = pen.frame;
+  const chip = at(scene.kind, item) === BADGE;
+  const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
+  const width = box.width - 2 * padding;
+  const name = `${at(scene.loop, item) === 1 ? "⟲ " : ""}${labelOf(scene, item)}`;
+  if (chip) return [fittedChip(pen, name, width, size)];
+  const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
+  const lines = fits(name) || !high ? null : twoLines(name, fits);
+  return lines ?? [fitted(pen, name, width, size)];
 }
 
 /** The text cut to a width in CSS pixels; "" where hardly a letter of it would be left. */
@@ -174,11 +192,14 @@ function fitted({ ctx, typesetter }: Pen, text: string, width: number, size: num
   return cut === text || cut.length >= LEAST_LETTERS ? cut : "";
 }
 
-/** The text of a chip, or its name alone: a value or shape that is cut would be another one. */
+/**
+ * The text of a chip, or its name alone: a value or shape that is cut would be another one. A chip
+ * that has room for neither says that there is something.
+ */
 function fittedChip(pen: Pen, text: string, width: number, size: number): string {
   if (pen.typesetter.fit(pen.ctx, text, width, size) === text) return text;
   const [name = ""] = text.split(" ");
-  return VALUE.test(name) ? "" : fitted(pen, name, width, size);
+  return (VALUE.test(name) ? "" : fitted(pen, name, width, size)) || "…";
 }
 
 /** How far up the first of two lines is; an op is lower than a scope. */
@@ -362,7 +383,9 @@ function writeFar(
   }
   const box = labelBox(pen, item);
   const middle = box.y + box.height / 2;
-  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : middle);
+  const [first = post.text, second = ""] = (!note && post.lines) || [];
+  ctx.fillText(first, x, note || second ? middle - 0.55 * post.size : middle);
+  if (second) ctx.fillText(second, x, middle + 0.55 * post.size);
   if (note === "") return;
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(note, x, middle + 0.55 * post.size);
@@ -372,12 +395,12 @@ function writeFar(
  * The number of a colored scope or else the size of a closed one, below its signpost, where the box
  * has room for both lines; else "".
  */
-function farNote(pen: Pen, item: number, { size }: FarLabel): string {
+function farNote(pen: Pen, item: number, { size, lines }: FarLabel): string {
   const { paint, camera, scene } = pen.frame;
   const note = paint.notes[item] ?? "";
   const texts = note
     ? [note, shortNumber(note) ?? ""]
-    : camera.zoom >= NAMED_IN_HEADERS_FROM
+    : camera.zoom >= NAMED_IN_HEADERS_FROM && !lines
       ? sizesOf(scene, item)
       : [];
   if (texts.length === 0) return "";

@@ -23,8 +23,9 @@ const LETTERS = 10.5;
 const LEAST_SCALE = LEGIBLE / LETTERS;
 /** How much wider bold letters are. */
 const BOLD = 1.08;
-/** How far to the left of a badge its sign is. */
-const BESIDE_BADGE = 7;
+/** How far outside of a box, and of a badge, the middle of its sign is: names begin at the border. */
+const OUTSIDE = 5;
+const OUTSIDE_BADGE = 7;
 /** At a smaller zoom, signs would hide the boxes. */
 const LEAST_SIGN = 0.3;
 
@@ -49,8 +50,8 @@ const BOUNDARY_HEIGHT = 16;
  * 0), probes on the right.
  */
 const SIGNS = [
-  { field: "differs", side: 0, beside: BESIDE_BADGE, letters: "+~", colors: ["added", "changed"] },
-  { field: "probed", side: 1, beside: 0, letters: "✓!", colors: ["inputMark", "warned"] },
+  { field: "differs", side: 0, letters: "+~", colors: ["added", "changed"] },
+  { field: "probed", side: 1, letters: "✓!", colors: ["inputMark", "warned"] },
 ] as const;
 const SIGN_RADIUS = 7;
 
@@ -140,6 +141,8 @@ function isToldByReader({ scene, paint }: Frame, item: number): boolean {
 
 /** Half the width of a warning sign at a scale of 1, and of its rim beside it. */
 const [WARNING, RIM] = [8.5, 3];
+/** How far to the left of a box its middle is, where no letters are. */
+const WARNING_OUTSIDE = 7;
 
 /**
  * A warning sign on the lower left corner of what does more than compute, in a file that is not
@@ -153,7 +156,7 @@ export function drawEffectSigns(pen: Pen): void {
       continue;
     const scale = markScale(frame);
     const box = screenBox(pen, item);
-    const [x, y] = [box.x, box.y + box.height];
+    const [x, y] = [box.x - WARNING_OUTSIDE * scale, box.y + box.height];
     for (const [half, color] of [
       [WARNING + RIM, palette.background],
       [WARNING, palette.outputMark],
@@ -170,11 +173,17 @@ export function drawEffectSigns(pen: Pen): void {
   }
 }
 
+/** How far to the right of its border the sign of a box is. */
+function outsideOf({ kind }: Scene, item: number, side: number): number {
+  if (at(kind, item) === BADGE) return side === 0 ? -OUTSIDE_BADGE : 0;
+  return (2 * side - 1) * OUTSIDE;
+}
+
 /** A letter in a circle. */
 function drawSign(
   pen: Pen,
   item: number,
-  { side, beside, letters, colors }: (typeof SIGNS)[number],
+  { side, letters, colors }: (typeof SIGNS)[number],
   code: number,
 ): void {
   const { ctx, palette, frame } = pen;
@@ -182,7 +191,7 @@ function drawSign(
   if (!color) return;
   const scale = markScale(frame);
   const box = screenBox(pen, item);
-  const x = box.x + side * box.width - (at(frame.scene.kind, item) === BADGE ? beside : 0) * scale;
+  const x = box.x + side * box.width + outsideOf(frame.scene, item, side) * scale;
   const y = box.y + box.height / 2;
   ctx.beginPath();
   ctx.arc(x, y, SIGN_RADIUS * scale, 0, 2 * Math.PI);
@@ -282,6 +291,9 @@ function addArrow(ctx: CanvasRenderingContext2D, x: number, y: number, half: num
 // Small signs on boxes: the number of siblings in a group, a pin on boxes that the user moved.
 
 const LEAST_ZOOM = 0.25;
+/** The height of a number, and how much of it is above its box, so that it covers no name. */
+const COUNT_HEIGHT = 15;
+const COUNT_ABOVE = 11;
 
 export function drawCountsAndPins(pen: Pen): void {
   const { frame } = pen;
@@ -311,14 +323,14 @@ export function markBoxes(
       height: BOUNDARY_HEIGHT,
     }),
   );
-  const signs = SIGNS.filter(({ field }) => at(paint[field], item) > 0).map(({ side, beside }) => ({
-    x: x + side * wide - (kind === BADGE ? beside : 0) - SIGN_RADIUS,
+  const signs = SIGNS.filter(({ field }) => at(paint[field], item) > 0).map(({ side }) => ({
+    x: x + side * wide + outsideOf(scene, item, side) - SIGN_RADIUS,
     y: y + high / 2 - SIGN_RADIUS,
     width: 2 * SIGN_RADIUS,
     height: 2 * SIGN_RADIUS,
   }));
   const warning = {
-    x: x - WARNING,
+    x: x - WARNING_OUTSIDE - WARNING,
     y: y + high - 0.9 * WARNING,
     width: 2 * WARNING,
     height: 1.7 * WARNING,
@@ -339,7 +351,7 @@ export function countBox(scene: Scene, item: number, width: (text: string) => nu
     number,
   ];
   const across = width(`×${members}`) * LETTERS + 13;
-  return { x: x + wide - across + 7, y: y - 7.5, width: across, height: 15 };
+  return { x: x + wide - across + 7, y: y - COUNT_ABOVE, width: across, height: COUNT_HEIGHT };
 }
 
 /** "×8" on the upper right corner. */
@@ -353,9 +365,9 @@ function drawNumber(pen: Pen, item: number): void {
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   const width = (pen.typesetter.width(ctx, text) * LETTERS + 13) * scale;
-  const height = 15 * scale;
+  const height = COUNT_HEIGHT * scale;
   const x = box.x + box.width - width + 7 * scale;
-  const y = box.y - height / 2;
+  const y = box.y - COUNT_ABOVE * scale;
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, height / 2);
   ctx.fillStyle = palette.background;

@@ -39,6 +39,21 @@ export class Typesetter {
   }
 }
 
+/** Where a name may go on in a second line: after a separator, and before a capital letter. */
+const NAME_BREAK = /[_/.-]+(?=.)|[a-z](?=[A-Z])/g;
+
+/** A name in two lines that both fit, as even ones as there are; null if there are none. */
+export function twoLines(
+  name: string,
+  fits: (part: string) => boolean,
+): readonly [string, string] | null {
+  const ends = [...name.matchAll(NAME_BREAK)].map(({ index, 0: end }) => index + end.length);
+  const halves = ends.map((end) => [name.slice(0, end), name.slice(end)] as const);
+  const longest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
+  halves.sort((a, b) => longest(a) - longest(b));
+  return halves.find((lines) => lines.every(fits)) ?? null;
+}
+
 /** With fewer letters at its beginning a name is not known again. */
 const LEAST_HEAD = 2;
 /** The index of a part of a name: what tells it from its siblings. */
