@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget import edits, runtime, sources
-from tfgraphwidget.editor import comparing
+from tfgraphwidget.editor import comparing, diverging_calls
 from tfgraphwidget.editor.compared_sides import Side
 from tfgraphwidget.editor.graph_run import Feeds, Fetch, GraphRun, Renames, Values
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
     from tfgraphwidget.sources import Body, Source
 
-_ALL, _WEIGHTS = "all", "weights"
+_ALL, WEIGHTS = "all", "weights"
 """What `compare` takes for all tensors, and for variables and constants only."""
 
 
@@ -190,13 +190,7 @@ class Evaluator:
         executor = self._executor
         self._check_is_model(other)
         limit = runtime.measure.Tolerance.of(tolerance)
-        mode = tensors if isinstance(tensors, str) and tensors in (_ALL, _WEIGHTS) else ""
-        if mode == _WEIGHTS and _is_weight_file(other):
-            from tfgraphwidget.editor import synchronization
-
-            return comparing.compare_stores(
-                *synchronization.paired_stores(executor.source, executor.index, other), limit
-            )
+        mode = tensors if isinstance(tensors, str) and tensors in (_ALL, WEIGHTS) else ""
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
@@ -214,14 +208,12 @@ class Evaluator:
                     + in_cell("pair some by hand: pairs={'x:0': 'input:0'}.")
                 )
             outputs = tuple(name for name in ends if name in matching.every)
-            compared = comparing.compare_all(
-                Side(before, theirs, tuple(matching.every[name] for name in outputs)),
-                Side(now, ours, tuple(ends)),
-                matching.every,
-                limit,
-                weights_only=mode == _WEIGHTS,
-            )
-            return replace(compared, what="weight") if mode == _WEIGHTS else compared
+            there = Side(before, theirs, tuple(matching.every[name] for name in outputs))
+            here = Side(now, ours, tuple(ends))
+            if mode == WEIGHTS:
+                weights = comparing.Comparer(there, here, matching.every, limit, ()).of_weights()
+                return replace(weights, what="weight")
+            return diverging_calls.compare_all(there, here, matching.every, limit)
         return _compare_runs(
             (before, now), ends, (theirs, ours), matching, limit, must=tensors is not None
         )
@@ -459,11 +451,6 @@ class Evaluator:
         return tensors
 
 
-def _is_weight_file(model: object) -> bool:
-    """Whether a model is a checkpoint alone, without a graph."""
-    return isinstance(model, str | PathLike) and sources.is_checkpoint(model)
-
-
 def navigator_of(model: object) -> Navigator | None:
     """The navigator of an editor; None for what is not an editor.
 
@@ -593,7 +580,7 @@ def _compare_runs(
         partial(before.run, *theirs, values[0]),
         partial(now.run, *ours, values[1]),
     )
-    return comparing.judged(
+    return comparing.judge(
         Side(before, feeds[0], tuple(partners)),
         Side(now, feeds[1], tuple(tensors)),
         differences,
@@ -643,9 +630,9 @@ class _Matching:
         originals |= {
             split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
         }
-        taken = set(self.by_hand.values())
-        found = comparing.paired_names(self.before, self.now, originals)
-        others = {here: there for here, there in found.items() if there not in taken}
+        partners = set(self.by_hand.values())
+        pairs = comparing.paired_names(self.before, self.now, originals)
+        others = {here: there for here, there in pairs.items() if there not in partners}
         return {**others, **self.by_hand}
 
     def add(self, pairs: Mapping[str, str]) -> None:
@@ -694,17 +681,17 @@ def _partners_of_feeds(
     Raises:
         GraphEditError: They are not, and the other graph lacks a value.
     """
-    found = {name: there for name in feeds if (there := partner(name)) is not None}
-    alone = [name for name in feeds if name not in found]
-    unfed = _unfed(other, {*found.values(), *other_feeds})
+    partners = {name: there for name in feeds if (there := partner(name)) is not None}
+    alone = [name for name in feeds if name not in partners]
+    unfed = _placeholders_without_value(other, {*partners.values(), *other_feeds})
     if not alone or not unfed:
-        return found
+        return partners
     dtypes = [
         [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in names]
         for graph, names in ((index, alone), (other, unfed))
     ]
     if dtypes[0] == dtypes[1]:
-        return {**found, **dict(zip(alone, unfed, strict=True))}
+        return {**partners, **dict(zip(alone, unfed, strict=True))}
     raise GraphEditError(
         f"Feed {names_text(alone)} has no partner in the other of the two graphs, whose "
         f"placeholder {names_text(unfed)} has no value; "
@@ -712,7 +699,7 @@ def _partners_of_feeds(
     )
 
 
-def _unfed(index: GraphIndex, feeds: Collection[object]) -> list[str]:
+def _placeholders_without_value(index: GraphIndex, feeds: Collection[object]) -> list[str]:
     """The placeholders of a graph that can be fed and have no value."""
     return [
         f"{index.names[i]}:0"
