@@ -56,6 +56,7 @@ PARTICIPLES = {
     "graph.selection.connected": "public: the ops that are connected with these",
     "graph_editor.transforming.transformed": "a name of tf.contrib.graph_editor",
     "layout.compound.layered": "public: the layout is called so",
+    "runtime.measure.comparison.matched": "public: the tensors that were compared",
     "runtime.measure.profile.Measured": "public: what `editor.measure` returns",
     "runtime.measure.profile.said": "public, deprecated",
     "widget.protocol.replies": "replies to the page are named by what was done; the names are in "

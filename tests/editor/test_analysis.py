@@ -15,7 +15,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, read, v1
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
 from tfgraphwidget.graph.diff import Difference
-from tfgraphwidget.runtime.measure.tensor_difference import tensor_difference
+from tfgraphwidget.runtime.measure.tensor_differences import tensor_difference
 
 ROWS = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 

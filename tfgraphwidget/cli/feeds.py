@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS
+from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, tensor_values
 from tfgraphwidget.naming import known_instead, split_tensor
-from tfgraphwidget.tensorflow_modules import tf
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 ALL = "all"
-"""The name that stands for all placeholders."""
+"""The name that means all placeholders."""
 SEED = 0  # of random values: two runs of the command feed the same
 LARGEST_INTEGER = 10  # random integers are below it, so that they are rows of most tables
 MAX_BYTES = 1 << 32  # of a value that is made up: 4 GB
@@ -121,7 +120,7 @@ def _made_up(kind: str, shape: tuple[int, ...], dtype: str, tensor: str) -> Any:
         )
     if math.prod(shape) * 8 > MAX_BYTES:
         raise GraphEditError(f"--feeds: a value of shape {shape} for {tensor!r} does not fit.")
-    numpy_dtype = tf.as_dtype(dtype).as_numpy_dtype
+    numpy_dtype = tensor_values.numpy_dtype(dtype)
     if kind != "random":
         return np.full(shape, kind == "ones", numpy_dtype)
     draw = np.random.default_rng(SEED)

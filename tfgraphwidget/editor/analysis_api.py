@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget import export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.editor.evaluation import WEIGHTS
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, DifferenceKind, effects_of
@@ -175,13 +176,21 @@ class AnalysisAPI(ArgumentChecks):
             >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, tensors="net/logits:0")
             output        dtype    shape   max abs  max rel
             net/logits:0  float32  (1, 3)  10.2     1.2
-            >>> other = tgw.example()
-            >>> report = other.set_constant("net/hidden/b", [0.5] * 8)
-            >>> compared = other.compare({"x:0": [[1, 2, 3, 4]]}, tgw.example(), "all")
+            >>> compared = editor.compare({"x:0": [[1, 2, 3, 4]]}, tgw.example(), "all")
             >>> compared.first_divergence.tensor
-            'net/hidden/b:0'
+            'net/logits:0'
         """
-        return self._core.evaluator.compare(feeds, other, tensors, tolerance=tolerance, pairs=pairs)
+        from tfgraphwidget.editor import comparing, synchronization
+
+        core = self._core
+        if (
+            isinstance(tensors, str)
+            and tensors == WEIGHTS
+            and synchronization.is_weight_file(other)
+        ):
+            stores = synchronization.paired_stores(core.source, core.index, other)
+            return comparing.compare_stores(*stores, runtime.measure.Tolerance.of(tolerance))
+        return core.evaluator.compare(feeds, other, tensors, tolerance=tolerance, pairs=pairs)
 
     # Values
 

@@ -34,16 +34,16 @@ from tfgraphwidget.graph import (
     needed_ops,
     of_type,
     side_effects,
+    tensor_values,
     waiting_tensors,
     writes,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.tensorflow_modules import tf
 
 Array = np.ndarray
 
 UNKNOWN_SIZE = 1  # of a dimension that is not known, unless it is the first, which is the batch
-MAX_FAILURES = 20  # ops that fail, one found by each run, before a graph counts as one that cannot
+MAX_FAILURES = 20  # ops that fail, one values by each run, before a graph counts as one that cannot
 
 NO_VALUE = "which have no value in Python"
 NOT_FED = "which need a placeholder that is not fed"
@@ -158,7 +158,7 @@ class Side:
 
     def weights(self, tensors: Sequence[str]) -> dict[str, Array]:
         """The values of constants and variables, as far as they have any."""
-        index, found = self.index, dict[str, Array]()
+        index, values = self.index, dict[str, Array]()
         variables = {}
         for name in tensors:
             op = index.op(name)
@@ -166,13 +166,13 @@ class Side:
                 variables[index.names[op]] = name
             else:
                 proto = index.nodes[op].attr["value"].tensor
-                found[name] = np.asarray(tf.make_ndarray(proto))
+                values[name] = tensor_values.tensor_array(proto, index.dtypes(op)[0], None)
         for op_name, value in self.run.weights(list(variables)).items():
-            found[variables[op_name]] = np.asarray(value)
-        return found
+            values[variables[op_name]] = np.asarray(value)
+        return values
 
     def expected_bytes(self, tensor: str) -> int:
-        """How many bytes a value has, as far as its static shape tells."""
+        """How many bytes a value has, as far as its static shape is known."""
         op, port = self.index.op(tensor), split_tensor(tensor)[1] or 0
         dtype, shape = self.index.dtypes(op)[port], self.index.shape(op, port)
         sizes = list(shape or ())
@@ -194,7 +194,7 @@ class Runner:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.why: dict[str, str] = {}
-        self._taken: dict[str, int] = {}
+        self._branches: dict[str, int] = {}
         self._failing: list[tuple[Mask, str]] = []
 
     def values(self, tensors: Iterable[str]) -> dict[str, Array]:
@@ -208,12 +208,13 @@ class Runner:
         rounds = runtime.measure.keep_last_rounds(index, names)
         if rounds is None:
             return self._run(index, names)
-        found = self._run(rounds.index, rounds.fetches)
+        kept_values = self._run(rounds.index, rounds.fetches)
         values = {}
         for name, place in rounds.tensors.items():
-            flags = {flag: int(found[flag]) for flag, _ in place.flags if flag in found}
-            if len(flags) == len(place.flags) and not place.note(flags) and place.tensor in found:
-                values[name] = found[place.tensor]
+            flags = {flag: int(kept_values[flag]) for flag, _ in place.flags if flag in kept_values}
+            was_run = len(flags) == len(place.flags) and not place.note(flags)
+            if was_run and place.tensor in kept_values:
+                values[name] = kept_values[place.tensor]
             else:
                 self.why[name] = NO_ROUND
         return values
@@ -244,9 +245,8 @@ class Runner:
         return bool(reason)
 
     def _exclude(self, index: GraphIndex, names: Sequence[str], refusal: GraphEditError) -> bool:
-        """Leave out what an op that fails computes; whether one was found."""
-        error = refusal.__cause__
-        message = error.message if isinstance(error, tf.errors.OpError) else refusal.why
+        """Leave out what an op that fails computes; whether one was values."""
+        message = getattr(refusal.__cause__, "message", refusal.why)  # of an OpError
         fetched = needed_ops(index, self.side.feeds, names)
         for name in _named_ops(str(message)):
             op = index.ids.get(name)
@@ -272,7 +272,7 @@ class Runner:
         """The branch that is taken of a conditional outside of loops; -1 for none."""
         op, port = block.predicate
         tensor = f"{self.side.index.names[op]}:{port}"
-        if tensor not in self._taken:
+        if tensor not in self._branches:
             # All conditionals at this depth at once: there may be hundreds.
             blocks = [
                 each
@@ -284,9 +284,9 @@ class Runner:
             values = self._run(self.side.index, open_names) if open_names else {}
             for name, each in names.items():
                 last = len(each.branches) - 1
-                taken = int(values[name]) if name in values else -1
-                self._taken[name] = min(taken, last)
-        return self._taken[tensor]
+                branch = int(values[name]) if name in values else -1
+                self._branches[name] = min(branch, last)
+        return self._branches[tensor]
 
 
 def _named_ops(message: str) -> Iterator[str]:

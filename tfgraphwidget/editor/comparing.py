@@ -3,9 +3,8 @@
 Each graph runs aside, once, or as often as its tensors fit in memory; only the numbers that say how
 far two tensors are apart are kept. What differs is computed again, to see whether it is random.
 The first divergence is the first tensor in the order of evaluation that differs: all that it is
-computed from agrees. Where it comes from a function that an op calls, `diverging_calls` runs the
-bodies on the inputs of the call; where it is in a v1 loop, the first round is looked for in which
-something differs.
+computed from agrees. Where it is in a v1 loop, the first round is looked for in which something
+differs. `diverging_calls` goes on inside of functions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from tfgraphwidget import runtime
 from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
 from tfgraphwidget.editor.graph_run import Values
-from tfgraphwidget.errors import GraphEditError, NotTrusted, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     HANDLES,
@@ -37,19 +36,19 @@ from tfgraphwidget.graph import (
     reachable_functions,
 )
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.runtime.measure import Comparison, FirstDivergence, TensorDifference
-from tfgraphwidget.runtime.measure.tensor_difference import tensor_difference
-from tfgraphwidget.runtime.measure.tolerance import (
-    CALLED_SUM,
-    LEAST_TERMS,
+from tfgraphwidget.runtime.measure import (
+    Comparison,
+    FirstDivergence,
+    TensorDifference,
     Tolerance,
-    epsilon,
-    growth,
-    terms,
+    tensor_difference,
+)
+from tfgraphwidget.runtime.measure import (
+    tolerance as rounding,
 )
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.measure.last_round import LimitedLoop
+    from tfgraphwidget.runtime.measure import LimitedLoop
     from tfgraphwidget.runtime.sync import Pair, VariableStore
 
 Array = np.ndarray
@@ -66,45 +65,12 @@ NO_WEIGHT = "of which one graph has no value"
 WHAT = "tensor"
 
 _MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
+_NO_EFFECT = "The outputs agree: what differs has no effect on them on these feeds."
 _LAST_ROUND = "The values are those of the last round of the loop"
 _ALL_ROUNDS = (1 << 31) - 1  # more than any loop has: it ends by its own condition
 
 
-def compare_all(
-    before: Side,
-    now: Side,
-    pairs: Pairs,
-    tolerance: Tolerance,
-    path: tuple[str, ...] = (),
-    *,
-    weights_only: bool = False,
-) -> Comparison:
-    """Compare all tensors that have a partner and a value.
-
-    Args:
-        before: The graph to compare with.
-        now: The graph.
-        pairs: {tensor of `now`: tensor of `before`}.
-        tolerance: What counts as equal.
-        path: The names of the functions that both are the bodies of, outermost first.
-        weights_only: Whether variables and constants are compared, and nothing is run.
-
-    Raises:
-        NotTrusted: The outputs of a graph need an op that does more than compute.
-    """
-    comparer = _Comparer(before, now, pairs, tolerance, path)
-    if weights_only:
-        return comparer.of_weights()
-    try:
-        return comparer.of_all()
-    except NotTrusted:
-        raise
-    except GraphEditError as refusal:
-        note = f"Only weights were compared, since one graph cannot run: {refusal.why}"
-        return replace(_Comparer(before, now, pairs, tolerance, path).of_weights(), notes=(note,))
-
-
-def judged(
+def judge(
     before: Side,
     now: Side,
     differences: Iterable[TensorDifference],
@@ -120,17 +86,17 @@ def judged(
         tolerance: What counts as equal.
         not_compared: Tensors that were not compared, by the reason.
     """
-    comparer = _Comparer(before, now, {}, tolerance, ())
-    given = {each.name: each for each in differences}
+    comparer = Comparer(before, now, {}, tolerance, ())
+    by_name = {each.name: each for each in differences}
     places = {op: place for place, op in enumerate(comparer.orders[1])}
     comparer.differences = dict(
-        sorted(given.items(), key=lambda item: places[now.index.op(item[0])])
+        sorted(by_name.items(), key=lambda item: places[now.index.op(item[0])])
     )
     comparer.set_tolerances()
     compared = comparer.differences
     first = next((name for name, each in compared.items() if each.differs), None)
     return Comparison(
-        tuple(compared[name] for name in given),
+        tuple(compared[name] for name in by_name),
         None if first is None else comparer.divergence(first),
         not_compared,
     )
@@ -158,7 +124,9 @@ def compare_stores(
             each = tensor_difference(
                 a.handle, np.asarray(other[b.handle]), np.asarray(one[a.handle]), other=b.handle
             )
-            bound = tolerance.bound(each.dtypes, LEAST_TERMS * epsilon(*each.dtypes) ** 2)
+            bound = tolerance.limit(
+                each.dtypes, rounding.LEAST_TERMS * rounding.epsilon(*each.dtypes) ** 2
+            )
             differences.append(replace(each, tolerance=bound))
     return Comparison(tuple(differences), what="weight")
 
@@ -166,24 +134,36 @@ def compare_stores(
 def _portions_of_variables(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
     """Pairs of variables in portions that fit in memory."""
     portion: list[Pair] = []
-    held = 0
+    expected = 0
     for a, b in pairs:
         size = sum((each.shape.num_elements() or 0) * max(1, each.dtype.size) for each in (a, b))
-        if portion and held + size > MEMORY_LIMIT:
+        if portion and expected + size > MEMORY_LIMIT:
             yield portion
-            portion, held = [], 0
+            portion, expected = [], 0
         portion.append((a, b))
-        held += size
+        expected += size
     if portion:
         yield portion
 
 
-class _Comparer:
-    """Compares two graphs."""
+class Comparer:
+    """Compares two graphs; no function is looked into that an op calls.
+
+    Args:
+        before: The graph to compare with.
+        now: The graph.
+        pairs: {tensor of `now`: tensor of `before`}.
+        tolerance: What counts as equal.
+        path: The names of the functions that both are the bodies of, outermost first.
+
+    Attributes:
+        calls: Outputs of calls, before and now, inside of which the first divergence may be.
+    """
 
     def __init__(
         self, before: Side, now: Side, pairs: Pairs, tolerance: Tolerance, path: tuple[str, ...]
     ) -> None:
+        self.calls: list[tuple[str, str]] = []
         self.before, self.now, self.pairs = before, now, pairs
         self.tolerance, self.path = tolerance, path
         self.differences: dict[str, TensorDifference] = {}
@@ -194,13 +174,14 @@ class _Comparer:
     def of_weights(self) -> Comparison:
         """Compare variables and constants."""
         weights = [name for name in self._candidates() if self._is_weight(name)]
+        self._reasons.clear()  # what is no weight was not asked for
         self.compare(weights, with_run=False)
         self.set_tolerances()
         return self._result(())
 
     def of_all(self) -> Comparison:
         """Compare all that both graphs compute. Raises SessionRefused when one of them cannot."""
-        self._set_values(self._fetched())
+        self._set_values(self._fetches_of_both())
         self.compare(self.compared_names)
         self.set_tolerances()
         return self._result(self._failures())
@@ -257,7 +238,7 @@ class _Comparer:
                 names.append(name)
         return names
 
-    def _fetched(self) -> tuple[list[str], list[str]]:
+    def _fetches_of_both(self) -> tuple[list[str], list[str]]:
         """The tensors of both graphs that a run gives, those before first."""
         names = self.compared_names
         others = [self.pairs[name] for name in names]
@@ -270,11 +251,11 @@ class _Comparer:
         """Read the values of variables, once; what one graph has none for is taken from the
         other.
         """
-        known: Values = {}
+        no_values: Values = {}
         theirs, ours = fetched
-        now = self.now.run.values(ours, self.now.feeds, known)
+        now = self.now.run.values(ours, self.now.feeds, no_values)
         self.now = replace(self.now, values=now)
-        shared = now if self.before.run.source is self.now.run.source else known
+        shared = now if self.before.run.source is self.now.run.source else no_values
         try:
             values = self.before.run.values(theirs, self.before.feeds, shared)
         except SessionRefused:
@@ -289,7 +270,7 @@ class _Comparer:
 
     def compare(self, names: Sequence[str], *, with_run: bool = True) -> None:
         """Compare tensors, as many at a time as fit in memory."""
-        found: dict[str, TensorDifference] = {}
+        every: dict[str, TensorDifference] = {}
         random: set[str] = set()
         reads = {name: variable for name in names if (variable := self._variable_read(name))}
         for some in self._portions([name for name in names if name not in reads]):
@@ -302,18 +283,18 @@ class _Comparer:
                     differences[name] = tensor_difference(
                         name, theirs[other], ours[name], other=other
                     )
-            self._held = sum(value.nbytes for value in (*theirs.values(), *ours.values()))
-            found |= differences
+            self._bytes_at_once = sum(value.nbytes for value in (*theirs.values(), *ours.values()))
+            every |= differences
             random |= self._random(differences, theirs, ours) if with_run else set()
         for name, variable in reads.items():
-            if variable in found:
-                found[name] = replace(found[variable], name=name, other=self.pairs[name])
-        dropped = self._set_aside(found, random)
+            if variable in every:
+                every[name] = replace(every[variable], name=name, other=self.pairs[name])
+        dropped = self._set_aside(every, random)
         for name in names:
             if name in dropped:
                 self._leave_out(name, RANDOM)
-            elif name in found:
-                self.differences[name] = found[name]
+            elif name in every:
+                self.differences[name] = every[name]
             else:
                 why = (runner.why.get(each) for runner, each in self._places(name))
                 self._leave_out(name, next(filter(None, why), NO_WEIGHT))
@@ -334,14 +315,14 @@ class _Comparer:
         """The tensors in portions that fit in memory, as far as static shapes tell; the more of a
         portion turns out to be held, the smaller the next ones are.
         """
-        self._held, factor = 0, 1.0
+        self._bytes_at_once, factor = 0, 1.0
         portion: list[str] = []
         expected = 0
         for name in names:
             size = self.now.expected_bytes(name) + self.before.expected_bytes(self.pairs[name])
             if portion and (expected + size) * factor > MEMORY_LIMIT:
                 yield portion
-                factor = max(1.0, self._held / max(expected, 1))
+                factor = max(1.0, self._bytes_at_once / max(expected, 1))
                 portion, expected = [], 0
             portion.append(name)
             expected += size
@@ -394,16 +375,18 @@ class _Comparer:
             for op_type in _op_types(side.index)
         )
 
-    def _set_aside(self, found: Mapping[str, TensorDifference], random: set[str]) -> frozenset[str]:
+    def _set_aside(
+        self, differences: Mapping[str, TensorDifference], random: set[str]
+    ) -> frozenset[str]:
         """The random tensors, and those that depend on them and differ."""
         if not random:
             return frozenset()
         index = self.now.index
-        behind = forward(index, [index.op(name) for name in random])
+        downstream = forward(index, [index.op(name) for name in random])
         return frozenset(
             name
-            for name, each in found.items()
-            if name in random or (not each.same and behind[index.op(name)])
+            for name, each in differences.items()
+            if name in random or (not each.same and downstream[index.op(name)])
         )
 
     def _failures(self) -> tuple[str, ...]:
@@ -428,9 +411,9 @@ class _Comparer:
             variance = max(
                 variances[0][self.before.index.op(each.other)],
                 variances[1][self.now.index.op(name)],
-                LEAST_TERMS * epsilon(*each.dtypes) ** 2,
+                rounding.LEAST_TERMS * rounding.epsilon(*each.dtypes) ** 2,
             )
-            bound = self.tolerance.bound(each.dtypes, variance)
+            bound = self.tolerance.limit(each.dtypes, variance)
             self.differences[name] = replace(each, tolerance=bound)
 
     # The first divergence
@@ -442,24 +425,16 @@ class _Comparer:
         if self._is_weight(name):
             return self.divergence(name)
         op = self.now.index.op(name)
-        weight = self._weight_behind(op)
+        weight = self._weight_upstream(op)
         if weight is not None:
             return self.divergence(name, weight)
         loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, op))), None)
         if loop is not None:
             return self._in_loop(name, loop)
-        note = ""
-        for calls in self._calls_behind(name):
-            from tfgraphwidget.editor import diverging_calls
+        self.calls = self._calls_downstream(name)
+        return self.divergence(name)
 
-            inner, note = diverging_calls.look_inside(
-                self.before, self.now, calls, self.tolerance, self.path
-            )
-            if inner is not None:
-                return inner
-        return self.divergence(name, note=note)
-
-    def _calls_behind(self, name: str) -> list[tuple[str, str]]:
+    def _calls_downstream(self, name: str) -> list[tuple[str, str]]:
         """The outputs of calls, before and now, that a tensor is, or that its op reads without
         their being compared: lists.
         """
@@ -488,7 +463,7 @@ class _Comparer:
             op = index.op(tensor)
         return tensor
 
-    def _weight_behind(self, op: int) -> int | None:
+    def _weight_upstream(self, op: int) -> int | None:
         """The variable that an op gives the value of; None if it is another op."""
         index = self.now.index
         while index.types[op] in VARIABLE_READS and index.input_lists[op]:
@@ -527,12 +502,12 @@ class _Comparer:
         """The first divergence in the first round of a loop in which something differs."""
         rounds = _Rounds(self, loop)
         try:
-            found = rounds.first()
+            diverging_round = rounds.first()
         except (SessionRefused, GraphEditError) as refusal:
             return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}")
-        if found is None:
+        if diverging_round is None:
             return self.divergence(name, note=f"{_LAST_ROUND}.")
-        number, differences = found
+        number, differences = diverging_round
         first = next(each for each in differences if differences[each].differs)
         self.differences |= differences
         return self.divergence(first, number=None if self._is_weight(first) else number)
@@ -549,7 +524,7 @@ class _Rounds:
 
     def __init__(
         self,
-        comparer: _Comparer,
+        comparer: Comparer,
         loop: Loop,
         outer: tuple[LimitedLoop, LimitedLoop] | None = None,
     ) -> None:
@@ -568,7 +543,7 @@ class _Rounds:
         """
         last = min(self._count(which) for which in (0, 1))
         agree, differ = -1, 0
-        while not _differ(found := self._at(differ)):
+        while not _differ(differences := self._at(differ)):
             if differ == last:
                 return None
             agree, differ = differ, min(last, max(1, 2 * differ))
@@ -576,23 +551,23 @@ class _Rounds:
             middle = (agree + differ) // 2
             at_middle = self._at(middle)
             if _differ(at_middle):
-                differ, found = middle, at_middle
+                differ, differences = middle, at_middle
             else:
                 agree = middle
-        inner = self._inner_loop(found) if differ and self._outer is None else None
+        inner = self._inner_loop(differences) if differ and self._outer is None else None
         if inner is None:
-            return max(1, differ), found
-        limited = self._limited(0, differ), self._limited(1, differ)
-        return _Rounds(self._comparer, inner, limited).first() or (differ, found)
+            return max(1, differ), differences
+        limited = self._with_limit(0, differ), self._with_limit(1, differ)
+        return _Rounds(self._comparer, inner, limited).first() or (differ, differences)
 
-    def _inner_loop(self, found: Mapping[str, TensorDifference]) -> Loop | None:
+    def _inner_loop(self, differences: Mapping[str, TensorDifference]) -> Loop | None:
         """The loop inside of this one in which something differs first; None if it is in none."""
         index = self._comparer.now.index
-        first = next(name for name in found if found[name].differs)
+        first = next(name for name in differences if differences[name].differs)
         loops = [*filter(_is_loop, reversed(enclosing_blocks(index, index.op(first))))]
         return loops[1] if len(loops) > 1 else None
 
-    def _limited(self, which: int, rounds: int) -> LimitedLoop:
+    def _with_limit(self, which: int, rounds: int) -> LimitedLoop:
         outer = None if self._outer is None else self._outer[which]
         side = (self._comparer.before, self._comparer.now)[which]
         index = side.index if outer is None else outer.index
@@ -604,19 +579,21 @@ class _Rounds:
 
     def _count(self, which: int) -> int:
         """How many rounds a loop has."""
-        limited = self._limited(which, _ALL_ROUNDS)
+        limited = self._with_limit(which, _ALL_ROUNDS)
         values = Runner(self._side(which, limited)).values([limited.count])
         return int(values[limited.count]) if values else 0
 
     def _at(self, rounds: int) -> dict[str, TensorDifference]:
         """What is in the loop in that round."""
         comparer = self._comparer
-        before, now = (self._side(which, self._limited(which, rounds)) for which in (0, 1))
-        limited = _Comparer(before, now, comparer.pairs, comparer.tolerance, comparer.path)
+        before, now = (self._side(which, self._with_limit(which, rounds)) for which in (0, 1))
+        limited = Comparer(before, now, comparer.pairs, comparer.tolerance, comparer.path)
         limited.compare(self._names)
-        known = comparer.differences
+        judgements = comparer.differences
         return {
-            name: replace(each, tolerance=known[name].tolerance) if name in known else each
+            name: replace(each, tolerance=judgements[name].tolerance)
+            if name in judgements
+            else each
             for name, each in limited.differences.items()
         }
 
@@ -629,7 +606,7 @@ def _is_loop(block: object) -> TypeGuard[Loop]:
     return isinstance(block, Loop)
 
 
-def _other_loop(comparer: _Comparer, loop: Loop) -> Loop:
+def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
     """The loop of the graph before that is the same.
 
     Raises:
@@ -654,11 +631,11 @@ def paired_names(
         now: The second graph.
         renamed: Names of ops in `before` -> names in `now`, as far as they are known.
     """
-    found = corresponding_tensors(before, now, renamed)
-    found |= _replaced_ops(before, now, found)
+    pairs = corresponding_tensors(before, now, renamed)
+    pairs |= _replaced_ops(before, now, pairs)
     return {
         f"{now.names[op]}:{port}": f"{before.names[was]}:{was_port}"
-        for (op, port), (was, was_port) in found.items()
+        for (op, port), (was, was_port) in pairs.items()
     }
 
 
@@ -670,12 +647,12 @@ def with_results(pairs: Pairs, before: Sequence[str], now: Sequence[str]) -> dic
         before: The results of the graph before.
         now: The results of the graph now.
     """
-    found, taken = dict(pairs), set(pairs.values())
+    every, partners = dict(pairs), set(pairs.values())
     for was, result in zip(before, now, strict=False):
-        if result not in found and was not in taken:
-            found[result] = was
-            taken.add(was)
-    return found
+        if result not in every and was not in partners:
+            every[result] = was
+            partners.add(was)
+    return every
 
 
 def _replaced_ops(
@@ -685,7 +662,7 @@ def _replaced_ops(
     a Softsign that took the place of a Tanh.
     """
     paired, paired_before = ({op for op, _ in side} for side in (pairs, pairs.values()))
-    found: dict[_Tensor, _Tensor] = {}
+    further: dict[_Tensor, _Tensor] = {}
     for op in range(len(now)):
         reads = _reads(now, op)
         if op in paired or not reads or not all(read in pairs for read in reads):
@@ -699,9 +676,9 @@ def _replaced_ops(
                 is_same_place = source == op and port == was_port and was not in paired_before
                 if is_same_place and _reads(before, was) == wanted:
                     count = min(len(now.dtypes(op)), len(before.dtypes(was)))
-                    found |= {(op, number): (was, number) for number in range(count)}
+                    further |= {(op, number): (was, number) for number in range(count)}
                     paired_before.add(was)
-    return found
+    return further
 
 
 def _reads(index: GraphIndex, op: int) -> list[_Tensor]:
@@ -711,7 +688,7 @@ def _reads(index: GraphIndex, op: int) -> list[_Tensor]:
 
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
-    """The ops in the order of evaluation: each behind what it reads and waits for, and shortly
+    """The ops in the order of evaluation: each after what it reads and waits for, and shortly
     before what reads it. Loops are cut where a round hands over to the next.
 
     Args:
@@ -748,23 +725,27 @@ def _variances(
     for op in order:
         sources = index.input_lists[op]
         tensors = _tensors(index, op)
-        known = [differences[name] for name in tensors if name in differences]
-        own = epsilon(*(index.dtypes(op)))
+        outputs = [differences[name] for name in tensors if name in differences]
+        own = rounding.epsilon(*(index.dtypes(op)))
         if not sources:
-            is_cast = any(each.dtypes[0] != each.dtypes[1] for each in known)
+            is_cast = any(each.dtypes[0] != each.dtypes[1] for each in outputs)
             variances[op] = own**2 if is_cast else 0.0
             continue
         if not own:
             continue  # integers are exact
         inputs = [differences[name] for name in input_tensors(index, op) if name in differences]
-        shape = known[0].shapes[1] if known else ()
-        count = terms(index.types[op], [each.shapes[1] for each in inputs], shape) if known else 1.0
+        shape = outputs[0].shapes[1] if outputs else ()
+        count = (
+            rounding.terms(index.types[op], [each.shapes[1] for each in inputs], shape)
+            if outputs
+            else 1.0
+        )
         if called_functions(index.nodes[op], index.functions):
-            count = max(count, CALLED_SUM)
-        scale = known[0].scale if known else 0.0
-        larger = growth(index.types[op], [each.scale for each in inputs], scale)
+            count = max(count, rounding.CALLED_SUM)
+        scale = outputs[0].scale if outputs else 0.0
+        larger = rounding.growth(index.types[op], [each.scale for each in inputs], scale)
         inherited = max(variances[source] for source in sources)
-        variances[op] = (inherited + max(count, LEAST_TERMS) * own**2) * larger**2
+        variances[op] = (inherited + max(count, rounding.LEAST_TERMS) * own**2) * larger**2
     return variances
 
 
@@ -781,8 +762,8 @@ def _is_unsteady(name: str, once: Mapping[str, Array], again: Mapping[str, Array
     if name not in once or name not in again:
         return name in once
     difference = tensor_difference(name, once[name], again[name])
-    rounding = epsilon(*difference.dtypes) ** 2 * CALLED_SUM
-    return replace(difference, tolerance=Tolerance({}).bound(difference.dtypes, rounding)).differs
+    variance = rounding.epsilon(*difference.dtypes) ** 2 * rounding.CALLED_SUM
+    return replace(difference, tolerance=Tolerance({}).limit(difference.dtypes, variance)).differs
 
 
 def _tensors(index: GraphIndex, op: int, *, handles: bool = False) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from tfgraphwidget.editor import comparing
 from tfgraphwidget.editor.compared_sides import Runner, Side
 from tfgraphwidget.editor.graph_run import GraphRun
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NotTrusted
 from tfgraphwidget.graph import (
     CASES,
     CONSTANTS,
@@ -27,10 +27,8 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.naming import free_name, split_tensor
-from tfgraphwidget.runtime.measure import FirstDivergence, Tolerance
-from tfgraphwidget.runtime.measure.tensor_difference import tensor_difference
+from tfgraphwidget.runtime.measure import Comparison, FirstDivergence, Tolerance, tensor_difference
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray
@@ -43,7 +41,54 @@ _WRITES_LIST = {"TensorListSetItem": 2, "TensorListPushBack": 1}
 """The input that is written to a list, by the op type."""
 
 
-def look_inside(
+def compare_all(
+    before: Side,
+    now: Side,
+    pairs: Mapping[str, str],
+    tolerance: Tolerance,
+    path: tuple[str, ...] = (),
+) -> Comparison:
+    """Compare all tensors that have a partner and a value, and find the first divergence, also
+    inside of functions.
+
+    Args:
+        before: The graph to compare with.
+        now: The graph.
+        pairs: {tensor of `now`: tensor of `before`}.
+        tolerance: What counts as equal.
+        path: The names of the functions that both are the bodies of, outermost first.
+
+    Raises:
+        NotTrusted: The outputs of a graph need an op that does more than compute.
+    """
+    comparer = comparing.Comparer(before, now, pairs, tolerance, path)
+    try:
+        compared = comparer.of_all()
+    except NotTrusted:
+        raise
+    except GraphEditError as refusal:
+        # Other feeds make a graph run whose op types are known.
+        if not (_has_unknown_types(before.index) or _has_unknown_types(now.index)):
+            raise
+        weights = comparing.Comparer(before, now, pairs, tolerance, path).of_weights()
+        note = f"Only weights were compared, since one graph cannot run: {refusal.why}"
+        return replace(weights, notes=(note,))
+    divergence, note = compared.first_divergence, ""
+    for calls in comparer.calls:
+        inner, note = _look_inside(comparer.before, comparer.now, calls, tolerance, path)
+        if inner is not None:
+            return replace(compared, first_divergence=inner)
+    if divergence is not None and note:
+        divergence = replace(divergence, note=note)
+    return replace(compared, first_divergence=divergence)
+
+
+def _has_unknown_types(index: GraphIndex) -> bool:
+    """Whether TensorFlow does not know some op type of a graph."""
+    return any(index.typing.definition(op_type) is None for op_type in index.kinds[0])
+
+
+def _look_inside(
     before: Side,
     now: Side,
     tensors: tuple[str, str],
@@ -89,7 +134,7 @@ class _Body:
     Attributes:
         run: The body.
         function: Its name.
-        arguments: The tensor that stands for each argument; "" for state.
+        arguments: The tensor that each argument is; "" for state.
         feeds: Values of the arguments.
         lists: The numbers of the arguments that are TensorLists.
     """
@@ -163,7 +208,7 @@ class _Call:
         Raises:
             GraphEditError: An argument cannot be given.
         """
-        run, function, arguments = self.side.run.opened(self.op, label)
+        run, function, arguments = self.side.run.open_called(self.op, label)
         first = len(self.inputs) - len(arguments)
         body = _Body(run, function, arguments, {})
         lists = set()
@@ -208,9 +253,7 @@ class _Call:
         for tensor in inputs:
             placeholder = tf_protos.NodeDef(name=free_name(f"{name}/list", used), op="Placeholder")
             used.add(placeholder.name.lower())
-            placeholder.attr["dtype"].type = tf.as_dtype(
-                _dtype(self.index, tensor)
-            ).as_datatype_enum
+            placeholder.attr["dtype"].type = self.index.typing.number(_dtype(self.index, tensor))
             placeholder.attr["shape"].shape.unknown_rank = True
             nodes.append(placeholder)
         maker = tf_protos.NodeDef(name=name, op=self.index.types[op])
@@ -232,9 +275,9 @@ def _in_bodies(
     if labels[0] != labels[1] and calls[0].kind == "branches":
         return None, f"The other graph takes {labels[0]}, and this one {labels[1]}."
     bodies = [call.body(label) for call, label in zip(calls, labels, strict=True)]
-    found = _compare_bodies(bodies, tolerance, path)
-    if found is not None:
-        return found, ""
+    divergence = _compare_bodies(bodies, tolerance, path)
+    if divergence is not None:
+        return divergence, ""
     return None, _unequal_results(bodies)
 
 
@@ -242,9 +285,7 @@ def _compare_bodies(
     bodies: Sequence[_Body], tolerance: Tolerance, path: tuple[str, ...]
 ) -> FirstDivergence | None:
     before, now = (body.side() for body in bodies)
-    compared = comparing.compare_all(
-        before, now, _pairs(bodies), tolerance, (*path, bodies[1].function)
-    )
+    compared = compare_all(before, now, _pairs(bodies), tolerance, (*path, bodies[1].function))
     if compared.notes and compared.first_divergence is None:
         raise GraphEditError(compared.notes[0])
     return compared.first_divergence
@@ -279,26 +320,26 @@ def _in_rounds(
     for number in range(1, MAX_ROUNDS + 1):
         goes_on = [loop.goes_on() for loop in loops]
         if goes_on[0] != goes_on[1]:
-            found = _compare_bodies([loop.condition for loop in loops], tolerance, path)
+            divergence = _compare_bodies([loop.condition for loop in loops], tolerance, path)
             note = f"After {number - 1} rounds only one of the loops goes on."
-            return (found and _in_round(found, number, path)), note
+            return (divergence and _in_round(divergence, number, path)), note
         if not goes_on[0]:
             return None, _unequal_results([loop.body for loop in loops])
         results = [loop.results() for loop in loops]
         if not _are_equal(*results):
-            found = _compare_bodies([loop.body for loop in loops], tolerance, path)
-            if found is not None:
-                return _in_round(found, number, path), ""
+            divergence = _compare_bodies([loop.body for loop in loops], tolerance, path)
+            if divergence is not None:
+                return _in_round(divergence, number, path), ""
         for loop in loops:
             loop.step()
     return None, f"The first {MAX_ROUNDS:,} rounds agree; later ones were not looked into."
 
 
-def _in_round(found: FirstDivergence, number: int, path: tuple[str, ...]) -> FirstDivergence:
+def _in_round(divergence: FirstDivergence, number: int, path: tuple[str, ...]) -> FirstDivergence:
     """A divergence in the body of a loop, or in what that calls; a constant has no round."""
-    is_constant = found.op_type in CONSTANTS
-    is_inner = found.round is not None and len(found.path) > len(path) + 1
-    return found if is_constant or is_inner else replace(found, round=number)
+    is_constant = divergence.op_type in CONSTANTS
+    is_inner = divergence.round is not None and len(divergence.path) > len(path) + 1
+    return divergence if is_constant or is_inner else replace(divergence, round=number)
 
 
 def _are_equal(before: Mapping[str, Array], now: Mapping[str, Array]) -> bool:
@@ -324,14 +365,14 @@ class _Loop:
         written = [
             item
             for number, result in enumerate(results)
-            if number in self.body.lists and (item := _written(index, result))
+            if number in self.body.lists and (item := _item_written(index, result))
         ]
         self._fetches = [*dict.fromkeys([*self._next.values(), *written])]
         self._run_condition = self.condition.run.runner(
             self.condition.results, [*self.condition.feeds], {}
         )
         self._run = self.body.run.runner(self._fetches, [*self.body.feeds], {})
-        self._found: dict[str, Array] = {}
+        self._results: dict[str, Array] = {}
 
     def goes_on(self) -> bool:
         """Whether there is a further round."""
@@ -340,19 +381,19 @@ class _Loop:
     def results(self) -> dict[str, Array]:
         """What the round computes: the next state, and what it writes to lists."""
         values = self._run(self.body.feeds)
-        self._found = dict(zip(self._fetches, map(np.asarray, values), strict=True))
-        return self._found
+        self._results = dict(zip(self._fetches, map(np.asarray, values), strict=True))
+        return self._results
 
     def step(self) -> None:
         """Go on to the next round."""
         for number, result in self._next.items():
-            value = self._found[result]
+            value = self._results[result]
             self.body.feeds[self.body.arguments[number]] = value
             if argument := self.condition.arguments[number]:
                 self.condition.feeds[argument] = value
 
 
-def _written(index: GraphIndex, result: str) -> str:
+def _item_written(index: GraphIndex, result: str) -> str:
     """The tensor that a round writes to a list, by what it returns; "" for none."""
     op = index.op(result)
     while index.types[op] in IDENTITY:

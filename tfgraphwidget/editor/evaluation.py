@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget import edits, runtime, sources
-from tfgraphwidget.editor import comparing
+from tfgraphwidget.editor import comparing, diverging_calls
 from tfgraphwidget.editor.compared_sides import Side
 from tfgraphwidget.editor.graph_run import Feeds, Fetch, GraphRun, Renames, Values
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
     from tfgraphwidget.sources import Body, Source
 
-_ALL, _WEIGHTS = "all", "weights"
+_ALL, WEIGHTS = "all", "weights"
 """What `compare` takes for all tensors, and for variables and constants only."""
 
 
@@ -190,40 +190,34 @@ class Evaluator:
         executor = self._executor
         self._check_is_model(other)
         limit = runtime.measure.Tolerance.of(tolerance)
-        mode = tensors if isinstance(tensors, str) and tensors in (_ALL, _WEIGHTS) else ""
-        if mode == _WEIGHTS and _is_weight_file(other):
-            from tfgraphwidget.editor import synchronization
-
-            return comparing.compare_stores(
-                *synchronization.paired_stores(executor.source, executor.index, other), limit
-            )
+        mode = tensors if isinstance(tensors, str) and tensors in (_ALL, WEIGHTS) else ""
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
         by_hand = self._pairs_by_hand(before.index, pairs or {})
         matching = _Matching(before.index, now.index, patches, by_hand)
         ours, theirs = self._feeds_of_both(feeds, matching)
-        ends = self._ends(None if mode else tensors, now, ours, matching, strict=not mode)
+        compared = self._compared_tensors(
+            None if mode else tensors, now, ours, matching, strict=not mode
+        )
         if mode:
             results = list(before.outputs(()))
-            if len(results) == len(ends):
-                matching.every = comparing.with_results(matching.every, results, list(ends))
+            if len(results) == len(compared):
+                matching.every = comparing.with_results(matching.every, results, list(compared))
             if not matching.every:
                 raise GraphEditError(
                     "The two graphs have no tensor in common; "
                     + in_cell("pair some by hand: pairs={'x:0': 'input:0'}.")
                 )
-            outputs = tuple(name for name in ends if name in matching.every)
-            compared = comparing.compare_all(
-                Side(before, theirs, tuple(matching.every[name] for name in outputs)),
-                Side(now, ours, tuple(ends)),
-                matching.every,
-                limit,
-                weights_only=mode == _WEIGHTS,
-            )
-            return replace(compared, what="weight") if mode == _WEIGHTS else compared
+            outputs = tuple(name for name in compared if name in matching.every)
+            there = Side(before, theirs, tuple(matching.every[name] for name in outputs))
+            here = Side(now, ours, tuple(compared))
+            if mode == WEIGHTS:
+                weights = comparing.Comparer(there, here, matching.every, limit, ()).of_weights()
+                return replace(weights, what="weight")
+            return diverging_calls.compare_all(there, here, matching.every, limit)
         return _compare_runs(
-            (before, now), ends, (theirs, ours), matching, limit, must=tensors is not None
+            (before, now), compared, (theirs, ours), matching, limit, must=tensors is not None
         )
 
     def _check_is_model(self, other: object) -> None:
@@ -289,7 +283,7 @@ class Evaluator:
                 ours |= self._arguments.feeds({key: value})
         return ours, theirs
 
-    def _ends(
+    def _compared_tensors(
         self,
         named: TensorsLike | None,
         now: GraphRun,
@@ -305,10 +299,10 @@ class Evaluator:
             strict: Whether a graph without outputs is refused.
         """
         executor, arguments = self._executor, self._arguments
-        ends = now.outputs(executor.patches())
+        compared = now.outputs(executor.patches())
         boundary_outputs = executor.view.boundary[1]
-        if named is None and not boundary_outputs and ends:
-            return ends
+        if named is None and not boundary_outputs and compared:
+            return compared
         names = arguments.readable(arguments.fetches(boundary_outputs if named is None else named))
         if named is not None and not names:
             raise GraphEditError(
@@ -459,11 +453,6 @@ class Evaluator:
         return tensors
 
 
-def _is_weight_file(model: object) -> bool:
-    """Whether a model is a checkpoint alone, without a graph."""
-    return isinstance(model, str | PathLike) and sources.is_checkpoint(model)
-
-
 def navigator_of(model: object) -> Navigator | None:
     """The navigator of an editor; None for what is not an editor.
 
@@ -593,7 +582,7 @@ def _compare_runs(
         partial(before.run, *theirs, values[0]),
         partial(now.run, *ours, values[1]),
     )
-    return comparing.judged(
+    return comparing.judge(
         Side(before, feeds[0], tuple(partners)),
         Side(now, feeds[1], tuple(tensors)),
         differences,
@@ -643,9 +632,9 @@ class _Matching:
         originals |= {
             split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
         }
-        taken = set(self.by_hand.values())
-        found = comparing.paired_names(self.before, self.now, originals)
-        others = {here: there for here, there in found.items() if there not in taken}
+        partners = set(self.by_hand.values())
+        pairs = comparing.paired_names(self.before, self.now, originals)
+        others = {here: there for here, there in pairs.items() if there not in partners}
         return {**others, **self.by_hand}
 
     def add(self, pairs: Mapping[str, str]) -> None:
@@ -694,17 +683,17 @@ def _partners_of_feeds(
     Raises:
         GraphEditError: They are not, and the other graph lacks a value.
     """
-    found = {name: there for name in feeds if (there := partner(name)) is not None}
-    alone = [name for name in feeds if name not in found]
-    unfed = _unfed(other, {*found.values(), *other_feeds})
+    partners = {name: there for name in feeds if (there := partner(name)) is not None}
+    alone = [name for name in feeds if name not in partners]
+    unfed = _placeholders_without_value(other, {*partners.values(), *other_feeds})
     if not alone or not unfed:
-        return found
+        return partners
     dtypes = [
         [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in names]
         for graph, names in ((index, alone), (other, unfed))
     ]
     if dtypes[0] == dtypes[1]:
-        return {**found, **dict(zip(alone, unfed, strict=True))}
+        return {**partners, **dict(zip(alone, unfed, strict=True))}
     raise GraphEditError(
         f"Feed {names_text(alone)} has no partner in the other of the two graphs, whose "
         f"placeholder {names_text(unfed)} has no value; "
@@ -712,7 +701,7 @@ def _partners_of_feeds(
     )
 
 
-def _unfed(index: GraphIndex, feeds: Collection[object]) -> list[str]:
+def _placeholders_without_value(index: GraphIndex, feeds: Collection[object]) -> list[str]:
     """The placeholders of a graph that can be fed and have no value."""
     return [
         f"{index.names[i]}:0"

@@ -175,31 +175,34 @@ class GraphRun:
         if not handles:
             return {}
         if self.is_body:
-            state = self.state
-            names = [name for name in handles if name in state.names]
-            live = {name: state.live(name) for name in names}
-            stored = [name for name in names if live[name] is None]
-            values = state.values(stored, "current") if stored else {}
-            arrays = {name: each.numpy() for name, each in live.items() if hasattr(each, "numpy")}
-            return {**arrays, **values}
+            return self._captured_values(handles)
         ids = [self.index.ids[name] for name in handles]
         variables = definitions(self.index, ids).values()
         with contextlib.suppress(SessionRefused):
             return dict(self._read(tuple(variables)))
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         for variable in variables:  # one of them has no value
             with contextlib.suppress(SessionRefused):
-                found |= self._read((variable,))
-        return found
+                values |= self._read((variable,))
+        return values
 
-    def opened(self, op: int, label: str) -> tuple[GraphRun, str, tuple[str, ...]]:
+    def _captured_values(self, handles: Sequence[str]) -> dict[str, object]:
+        """The values of variables that a function's body captures."""
+        state = self.state
+        live = {name: state.live(name) for name in handles if name in state.names}
+        stored = [name for name, variable in live.items() if variable is None]
+        values = state.values(stored, "current") if stored else {}
+        arrays = {name: each.numpy() for name, each in live.items() if hasattr(each, "numpy")}
+        return {**arrays, **values}
+
+    def open_called(self, op: int, label: str) -> tuple[GraphRun, str, tuple[str, ...]]:
         """The body of a function that an op calls, to be run with the state that it has there.
 
         Args:
             label: What the op uses it as, as `called_functions` says.
 
         Returns:
-            The body, the name of the function, and the tensors that stand for its arguments in
+            The body, the name of the function, and the tensors that are its arguments in
             their order; "" for those that are state, of which the body has the values.
         """
         node = self.index.nodes[op]

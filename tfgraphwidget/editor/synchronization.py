@@ -144,6 +144,11 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     )
 
 
+def is_weight_file(model: object) -> bool:
+    """Whether a model is a checkpoint alone, without a graph."""
+    return isinstance(model, str | os.PathLike) and is_checkpoint(model)
+
+
 def paired_stores(
     source: Source, index: GraphIndex, other: object
 ) -> tuple[VariableStore, VariableStore, tuple[Pair, ...]]:

@@ -36,7 +36,7 @@ class ContractedEdges:
     Attributes:
         consumer: For each edge the op that consumes or waits.
         source: For each edge the op that produces or is waited for.
-        place: For each edge what tells it from others at its ops: the slot where it ends and the
+        place: For each edge what distinguishes it at its ops: the slot where it ends and the
             port where it begins; 0 for a control edge.
         passed: The ops that the edges go past: none of them begins or ends there.
     """

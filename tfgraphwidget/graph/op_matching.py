@@ -13,7 +13,7 @@ was imported under a scope.
 What is left is matched again with less that must be alike (LEVELS): first past identities and reads
 of variables, which freezing and optimizers take away; then past casts, whatever the dtypes; then
 past scales and shifts of channels, as folding a batch norm moves them. Constants whose values
-differ by no more than rounding are one before that, so copies with other weights are told apart.
+differ by no more than rounding are one before that, so copies with other weights are distinguished.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@ from . import images as images
 from . import last_round as last_round
 from . import probe as probe
 from . import profile as profile
+from . import tolerance as tolerance
 from .batch import at_batch as at_batch
 from .comparison import Comparison as Comparison
 from .comparison import FirstDivergence as FirstDivergence
 from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls
 from .function_profile import measure_function as measure_function
+from .last_round import LimitedLoop as LimitedLoop
 from .last_round import keep_last_rounds as keep_last_rounds
 from .optimizer import OptimizedGraph as OptimizedGraph
 from .optimizer import OptimizerPass as OptimizerPass
@@ -15,5 +17,6 @@ from .optimizer import optimize as optimize
 from .probe import Stats as Stats
 from .profile import Cost as Cost
 from .profile import Measurement as Measurement
-from .tensor_difference import TensorDifference as TensorDifference
+from .tensor_differences import TensorDifference as TensorDifference
+from .tensor_differences import tensor_difference as tensor_difference
 from .tolerance import Tolerance as Tolerance

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.table import frame
+from tfgraphwidget.graph import table
 from tfgraphwidget.naming import count_text, known_instead
 from tfgraphwidget.runtime.measure.probe import format_table
-from tfgraphwidget.runtime.measure.tensor_difference import (
+from tfgraphwidget.runtime.measure.tensor_differences import (
     Array,
     TensorDifference,
     tensor_difference,
@@ -186,7 +186,7 @@ class Comparison:
     @property
     def table(self) -> DataFrame:
         """The tensors as a DataFrame, the worst first, with the columns of `COLUMNS`."""
-        return frame(map(_record, self.worst), COLUMNS)
+        return table.frame(map(_record, self.worst), COLUMNS)
 
     def rows(self) -> list[dict[str, object]]:
         """The tensors as JSON can hold them, the worst first."""

@@ -110,19 +110,19 @@ class Tolerance:
     every: float | None = None
 
     @classmethod
-    def of(cls, given: object) -> Tolerance:
+    def of(cls, tolerance: object) -> Tolerance:
         """The tolerance that a caller gives: None, a number, or {dtype: number}.
 
         Raises:
             InvalidArgument: It is something else.
         """
-        if given is None:
+        if tolerance is None:
             return cls({})
-        if isinstance(given, Mapping):
-            return cls({_dtype_name(dtype): _number(value) for dtype, value in given.items()})
-        return cls({}, _number(given))
+        if isinstance(tolerance, Mapping):
+            return cls({_dtype_name(dtype): _number(value) for dtype, value in tolerance.items()})
+        return cls({}, _number(tolerance))
 
-    def bound(self, dtypes: tuple[str, str], variance: float) -> float:
+    def limit(self, dtypes: tuple[str, str], variance: float) -> float:
         """The largest difference of two tensors, by their scale, that counts as equal.
 
         Args:
@@ -131,9 +131,9 @@ class Tolerance:
         """
         if self.every is not None:
             return self.every
-        given = [self.by_dtype[dtype] for dtype in dtypes if dtype in self.by_dtype]
-        if given:
-            return max(given)
+        limits = [self.by_dtype[dtype] for dtype in dtypes if dtype in self.by_dtype]
+        if limits:
+            return max(limits)
         return min(LARGEST, SAFETY * math.sqrt(variance)) if epsilon(*dtypes) else 0.0
 
 

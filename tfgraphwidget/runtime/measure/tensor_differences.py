@@ -22,11 +22,11 @@ MASK_LEAST = 1e4  # the least magnitude of what may be a mask: BERT adds -10,000
 MASK_GAP = 1e3  # a mask is so many times larger than all that is no mask
 NEAR_MASK = 0.25  # of the largest magnitude: a mask to which a score was added is as large still
 
-_INTEGER_OF: dict[str, type[np.signedinteger[Any]]] = {
-    "float16": np.int16,
-    "bfloat16": np.int16,
-    "float32": np.int32,
-    "float64": np.int64,
+_UNSIGNED_OF: dict[str, type[np.unsignedinteger[Any]]] = {
+    "float16": np.uint16,
+    "bfloat16": np.uint16,
+    "float32": np.uint32,
+    "float64": np.uint64,
 }
 """The integers that have as many bits as a floating-point dtype."""
 
@@ -135,21 +135,21 @@ def tensor_difference(
         equal = np.asarray(before == after)
         differing = int(np.size(equal) - np.count_nonzero(equal))
         return replace(base, nans=(_nans(before), _nans(after)), differing=differing)
-    found = _Totals()
+    totals = _Totals()
     a, b = np.ravel(before), np.ravel(after)
     for x, y in _blocks(a, b):
-        found.add(x, y)
+        totals.add(x, y)
     return replace(
         base,
-        largest=found.largest,
-        relative=found.relative,
-        differing=found.differing,
-        nans=(found.nans[0], found.nans[1]),
-        scaled=math.inf if found.unpaired_nans else _scaled(a, b, found),
-        cosine=found.cosine,
-        ulps=found.ulps if dtypes[0] == dtypes[1] and _has_ulps(before.dtype) else None,
-        norms=(math.sqrt(found.squares[0]), math.sqrt(found.squares[1])),
-        scale=found.scale,
+        largest=totals.largest,
+        relative=totals.relative,
+        differing=totals.differing,
+        nans=(totals.nans[0], totals.nans[1]),
+        scaled=math.inf if totals.unpaired_nans else _by_scale(a, b, totals),
+        cosine=totals.cosine,
+        ulps=totals.ulps if dtypes[0] == dtypes[1] and _has_ulps(before.dtype) else None,
+        norms=(math.sqrt(totals.squares[0]), math.sqrt(totals.squares[1])),
+        scale=totals.scale,
     )
 
 
@@ -176,18 +176,31 @@ class _Totals:
     def add(self, x: Array, y: Array) -> None:
         """Take in one block of each."""
         is_equal = x.dtype == y.dtype and np.array_equal(x, y)
-        a = _widened(x, y)
-        b = a if is_equal else _widened(y, x)
+        a = _widen(x, y)
+        b = a if is_equal else _widen(y, x)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = _dot(a, a), _dot(b, b)
             is_finite = math.isfinite(squares[0]) and math.isfinite(squares[1])
         if is_finite and is_equal:
             self._add_sums(squares, squares[0], _most(a))
         elif is_finite:
-            self._add_sums(squares, _dot(a, b), max(_most(a), _most(b)))
-            self._add_differing(x, y, a, b, x != y)
+            self._add_finite(x, y, a, b, squares)
         else:
             self._add_careful(x, y, a, b)
+
+    def _add_finite(
+        self, x: Array, y: Array, a: Array, b: Array, squares: tuple[float, float]
+    ) -> None:
+        """Take in a block in which all is finite: the usual one, so without copies of parts."""
+        magnitudes = np.maximum(np.abs(a), np.abs(b))
+        gap = np.abs(a - b)
+        self._add_sums(squares, _dot(a, b), float(magnitudes.max()))
+        self.differing += int(np.count_nonzero(x != y))
+        self.largest = max(self.largest, float(gap.max()))
+        np.maximum(magnitudes, np.finfo(magnitudes.dtype).smallest_subnormal, out=magnitudes)
+        self.relative = max(self.relative, float(np.divide(gap, magnitudes, out=gap).max()))
+        if x.dtype == y.dtype and _has_ulps(x.dtype):
+            self.ulps = max(self.ulps, _ulps(x, y))
 
     def _add_sums(self, squares: tuple[float, float], product: float, scale: float) -> None:
         self.squares[0] += squares[0]
@@ -233,7 +246,7 @@ def _blocks(a: Array, b: Array) -> Iterator[tuple[Array, Array]]:
         yield a[start : start + BLOCK], b[start : start + BLOCK]
 
 
-def _widened(x: Array, beside: Array | None = None) -> Array:
+def _widen(x: Array, beside: Array | None = None) -> Array:
     """An array in a dtype to compute in, which holds all its values, and those of the other."""
     pair = (x,) if beside is None else (x, beside)
     if all(side.dtype == np.float32 for side in pair):
@@ -255,32 +268,32 @@ def _most(a: Array) -> float:
     return max(float(a.max(initial=0)), -float(a.min(initial=0)))
 
 
-def _scaled(a: Array, b: Array, found: _Totals) -> float:
+def _by_scale(a: Array, b: Array, totals: _Totals) -> float:
     """The largest difference by the scale of the tensor.
 
     A mask of -1e9 that was added for attention is not the scale of the scores around it: these are
     measured by themselves, and the mask by its own magnitude.
     """
-    if not found.largest:  # integers may differ by less than float64 can tell
-        return float(np.finfo(np.float64).tiny) if found.differing else 0.0
-    if not found.scale:
+    if not totals.largest:  # integers may differ by less than float64 can tell
+        return float(np.finfo(np.float64).tiny) if totals.differing else 0.0
+    if not totals.scale:
         return math.inf
-    if found.scale < MASK_LEAST:
-        return found.largest / found.scale
+    if totals.scale < MASK_LEAST:
+        return totals.largest / totals.scale
     rest = 0.0
     for x, y in _blocks(a, b):
         for side in (x, y):
-            magnitudes = np.abs(_widened(side))
+            magnitudes = np.abs(_widen(side))
             magnitudes = magnitudes[np.isfinite(magnitudes)]
-            small = magnitudes < found.scale / MASK_GAP
-            if bool((~small & (magnitudes < NEAR_MASK * found.scale)).any()):
-                return found.largest / found.scale
+            small = magnitudes < totals.scale / MASK_GAP
+            if bool((~small & (magnitudes < NEAR_MASK * totals.scale)).any()):
+                return totals.largest / totals.scale
             rest = max(rest, float(magnitudes[small].max(initial=0)))
     if not rest:
-        return found.largest / found.scale
+        return totals.largest / totals.scale
     scaled = 0.0
     for x, y in _blocks(a, b):
-        p, q = _widened(x, y), _widened(y, x)
+        p, q = _widen(x, y), _widen(y, x)
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.where(p == q, 0, np.abs(p - q))
             own = gap / np.maximum(np.maximum(np.abs(p), np.abs(q)), rest)
@@ -289,23 +302,27 @@ def _scaled(a: Array, b: Array, found: _Totals) -> float:
 
 
 def _ulps(x: Array, y: Array) -> int:
-    """The most floating-point numbers that lie between two elements."""
+    """The most floating-point numbers that lie between two elements.
+
+    The bits without the sign count the numbers from 0 on: two of one sign are as far apart as these
+    counts, two of different signs as far as their sum.
+    """
     if not x.size:
         return 0
-    integer = _INTEGER_OF[x.dtype.name]
-    least = int(np.iinfo(integer).min)
-    ordered = []
-    for side in (x, y):
-        bits = np.ascontiguousarray(side).view(integer)
-        # Negative numbers count down from -0: their bits are turned, so that order is that of
-        # integers.
-        ordered.append(np.where(bits < 0, least - bits.astype(np.int64), bits))
-    high, low = np.maximum(*ordered).view(np.uint64), np.minimum(*ordered).view(np.uint64)
-    return int((high - low).max())
+    unsigned = _UNSIGNED_OF[x.dtype.name]
+    sign = unsigned(1 << (8 * unsigned().itemsize - 1))
+    bits = [np.ascontiguousarray(side).view(unsigned) for side in (x, y)]
+    counts = [side & ~sign for side in bits]
+    # Unsigned, so that neither the difference nor the sum wraps.
+    apart = np.maximum(*counts) - np.minimum(*counts)
+    is_across = (bits[0] ^ bits[1]) >= sign
+    if is_across.any():
+        apart = np.where(is_across, counts[0] + counts[1], apart)
+    return int(apart.max())
 
 
 def _has_ulps(dtype: np.dtype) -> bool:
-    return dtype.name in _INTEGER_OF
+    return dtype.name in _UNSIGNED_OF
 
 
 def _is_number(array: Array) -> bool:
