@@ -478,7 +478,7 @@ def test_info_says_what_has_become_of_what(net):
     assert info.original("cp/c") is net.c.op
     assert info.original(view.inputs[0]) is None
     assert info.dropped == (
-        "Control input 'foo/wait' stays after: it is not copied, and lies in the other graph.",
+        "Control input 'foo/wait' is left out: it is not copied, and lies in the other graph.",
     )
     assert str(info).splitlines()[-3:] == [
         "Operations mapping:",

@@ -253,7 +253,7 @@ def test_a_file_of_jupyter_is_named_from_the_notebooks_folder_and_not_taken_for_
     with pytest.raises(UnknownName, match=r"'none\.pb' is not on a disk that this kernel can read"):
         located(requests, "none.pb", tmp_path)
     with pytest.raises(
-        UnknownName, match=r"does not tell where its first folder is on the disk; type the path"
+        UnknownName, match=r"does not say where its first folder is on the disk; type the path"
     ):
         located(requests, "")
 

@@ -391,8 +391,7 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField(
                 "by",
                 "Replace by",
-                hint="An op type, a function of the notebook, or text such as x or "
-                "LeakyRelu(x, alpha=0.2).",
+                hint="Such as Relu6, a function of the notebook, x or LeakyRelu(x, alpha=0.2).",
             ),
             FormField("into", "Name scope"),
         ),
