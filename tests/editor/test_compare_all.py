@@ -147,6 +147,20 @@ def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
     assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
 
 
+def test_all_outputs_of_ops_have_values_of_their_own() -> None:
+    """What output 1 of "unstack" is called in a module, an op is called too."""
+
+    @tf.function(input_signature=[tf.TensorSpec([3, 4], tf.float32, name="x")], autograph=False)
+    def split(x: tf.Tensor) -> tf.Tensor:
+        first, second, third = tf.unstack(x, name="unstack")
+        return tf.add(first + second + third, tf.unstack(2.0 * x, name="unstack_1")[0])
+
+    found = tgw.edit(split).compare({"x": X}, split, "all")
+    assert {"unstack:0", "unstack:1", "unstack:2", "unstack_1:0"} <= found.matched.keys()
+    np.testing.assert_allclose(found["unstack:1"].norms[0], np.linalg.norm(X[1]), rtol=1e-6)
+    np.testing.assert_allclose(found["unstack_1:0"].norms[0], np.linalg.norm(2 * X[0]), rtol=1e-6)
+
+
 @pytest.mark.parametrize("resource", [True, False])
 def test_a_variable_of_a_session_is_the_first_divergence(resource: bool) -> None:
     def build(x: tf.Tensor) -> tf.Tensor:

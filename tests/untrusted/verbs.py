@@ -170,6 +170,10 @@ METHODS: dict[str, Method] = {
     "measure": lambda o: o.editor.measure(o.y, o.feeds),
     "compare": lambda o: (o.editor.insert(o.x, "Identity"), o.editor.compare(o.feeds, tensors=o.y)),
     "compare with a file": lambda o: o.editor.compare(o.feeds, tensors=o.y, other=str(o.path)),
+    "compare everything": lambda o: o.editor.compare(o.feeds, str(o.path), "all"),
+    "enter, compare everything": lambda o: in_bodies(
+        o, lambda e: e.compare({first_tensor(e): ROWS}, tensors="all")
+    ),
     "function": lambda o: o.editor.to_function(),
     "function, called": lambda o: o.editor.to_function()(ROWS),
     "module": lambda o: o.editor.to_module(),

@@ -278,7 +278,7 @@ def _make(
         results = dict(origin.returns)
     else:
         keys = {name: key for key, name in origin.results().items()}
-        results = {keys.get(name, _plain(name)): name for name in module.outputs}
+        results = _by_free_keys(module.outputs, keys)
     flat = CallStructure.flat(specs, len(results))
     module._trace(
         flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body
@@ -350,6 +350,19 @@ def _plain(tensor: str) -> str:
     """A tensor's name as the name of a result: without ":0"."""
     op, port = split_tensor(tensor)
     return op if not port else f"{op}_{port}"
+
+
+def _by_free_keys(outputs: Iterable[str], keys: Mapping[str, str]) -> dict[str, str]:
+    """Outputs by keys of their own: what port 1 of "unstack" would be called, an op may be.
+
+    Args:
+        keys: Keys by output, where they are known.
+    """
+    results: dict[str, str] = {}
+    for name in outputs:
+        key = keys.get(name, _plain(name))
+        results[name if key in results else key] = name
+    return results
 
 
 def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.TensorSpec]:
