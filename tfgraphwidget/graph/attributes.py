@@ -128,11 +128,13 @@ class AttributeDigests:
 
     def _loose_kind(self, op: int) -> bytes:
         """A digest of what an op computes, whatever its dtypes and weights are: type without its
-        version, attributes but dtypes, shapes and values; weights are all of one kind.
+        version, attributes but dtypes, shapes and values; weights are of one kind whether they are
+        constants or variables.
         """
         node = self._index.nodes[op]
         if node.op in _WEIGHTS:
-            return b"weight"
+            dtype = node.attr["dtype"]
+            return f"weight {_family(dtype_name(dtype, 'type', dtype.type))}".encode()
         if node.op in op_types.VARIABLE_READS:
             return b"read"
         if node.op in _GATHERS:
@@ -238,6 +240,11 @@ class AttributeDigests:
         )
         self._in_progress.discard(name)
         return blake2b(repr(description).encode(), digest_size=16).digest()
+
+
+def _family(dtype: str) -> str:
+    """What a dtype is of whatever size: "float", "int"; another one is its own family."""
+    return next((family for family in ("float", "int") if family in dtype), dtype)
 
 
 def _is_of_computation(value: AttrValue) -> bool:

@@ -207,7 +207,12 @@ class _Side:
         self, landmarks: Ids, rounds: int, *, own_names: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
-        ops = np.flatnonzero(self.unpaired & ~self._edges.passed)
+        is_candidate = self.unpaired & ~self._edges.passed
+        if not self._level.is_strict:
+            # Alone an op has its kind only, and others of that are not the same.
+            connected = np.concatenate([self._edges.consumer, self._edges.source])
+            is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
+        ops = np.flatnonzero(is_candidate)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
         is_unique = count == 1
