@@ -35,7 +35,8 @@ WORST = (
     "mtcnn/mtcnn.pb",
     "haskell/tensorflow-mnist/data/MNIST.pb",
     "tfx/tfx/components/testdata/trainer/current/Format-Serving/model.ckpt-1000.meta",
-    "tfx/tfx/benchmarks/datasets/chicago_taxi/model/tft_saved_model",
+    "mlnet/samples/csharp/end-to-end-apps/DeepLearning_ImageClassification_TF/"
+    "TFImageClassification/ML/TensorFlowModel/model.pb",
     f"{_KERAS}/lstm_from_sequential",
 )
 
