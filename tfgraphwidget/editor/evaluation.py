@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget import edits, runtime, sources
-from tfgraphwidget.editor import comparing, diverging_calls
-from tfgraphwidget.editor.compared_sides import Side
 from tfgraphwidget.editor.graph_run import Feeds, Fetch, GraphRun, Renames, Values
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -201,6 +199,10 @@ class Evaluator:
             None if mode else tensors, now, ours, matching, strict=not mode
         )
         if mode:
+            # What draws a graph loads nothing that compares.
+            from tfgraphwidget.editor import comparing, diverging_calls
+            from tfgraphwidget.editor.compared_sides import Side
+
             results = list(before.outputs(()))
             if len(results) == len(compared):
                 matching.every = comparing.with_results(matching.every, results, list(compared))
@@ -576,6 +578,9 @@ def _compare_runs(
     before.check_fed(partners, feeds[0])
     theirs, ours = (partners, feeds[0]), (tensors, feeds[1])
     values = _values(before, now, theirs, ours)
+    from tfgraphwidget.editor import comparing
+    from tfgraphwidget.editor.compared_sides import Side
+
     differences = runtime.measure.compare_outputs(
         tensors,
         partners,
@@ -624,6 +629,8 @@ class _Matching:
     @cached_property
     def every(self) -> dict[str, str]:
         """All tensors that have partners: {tensor of `now`: tensor of `before`}."""
+        from tfgraphwidget.editor import comparing
+
         renamed = {new for patch in self.patches for _, new in patch.renamed}
         originals = {
             original_name(name, (patch.renamed for patch in self.patches)): name
