@@ -15,6 +15,7 @@ FILES = Path(os.environ.get("TFGRAPHWIDGET_FILES", Path(__file__).parents[3] / "
 
 _DEEPMD = "deepmd/source/tests/infer"
 _KWS = "kws/Pretrained_models"
+_MLNET = "mlnet/samples/csharp/end-to-end-apps/DeepLearning_ImageClassification_TF"
 _KERAS = "tfnet/test/TensorFlowNET.Keras.UnitTest/Assets"
 WORST = (
     f"{_DEEPMD}/deeppot.pbtxt",
@@ -35,8 +36,7 @@ WORST = (
     "mtcnn/mtcnn.pb",
     "haskell/tensorflow-mnist/data/MNIST.pb",
     "tfx/tfx/components/testdata/trainer/current/Format-Serving/model.ckpt-1000.meta",
-    "mlnet/samples/csharp/end-to-end-apps/DeepLearning_ImageClassification_TF/"
-    "TFImageClassification/ML/TensorFlowModel/model.pb",
+    f"{_MLNET}/TFImageClassification/ML/TensorFlowModel/model.pb",
     f"{_KERAS}/lstm_from_sequential",
 )
 
