@@ -53,6 +53,8 @@ export function inspected(
     called_functions: [],
     contexts: [],
     effects: [],
+    alike: [],
+    alike_count: 0,
     ...change,
     buffer: NOTHING,
   };

@@ -20,6 +20,7 @@ import pytest
 from tests.bench.graphs import layered, many_inceptions
 from tests.bench.nets import stages
 from tests.bench.results import record
+from tests.layout.quality import crossings, length
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import place
@@ -134,14 +135,21 @@ def _quality(box: Floats, routes: list[Floats]) -> dict[str, float]:
     """Crossings of lines, their length and the area in millions of pixels, and how many run through
     a box.
     """
-    pieces = np.array([[*a, *b, n] for n, way in enumerate(routes) for a, b in pairwise(way)])
+    pieces = np.array([[*a, *b] for way in routes for a, b in pairwise(way)])
+    numbers = np.repeat(np.arange(len(routes)), [len(way) - 1 for way in routes])
     low, high = box[:, :2], box[:, :2] + box[:, 2:]
     every = np.concatenate([low, high, *routes])
     return {
-        "crossings": _crossings(pieces),
-        "length": round(float(np.hypot(*(pieces[:, 2:4] - pieces[:, :2]).T).sum()) / 1e6, 3),
+        "crossings": crossings(routes),
+        "length": round(length(routes) / 1e6, 3),
         "area": round(float(np.ptp(every, axis=0).prod()) / 1e6, 2),
-        "through": len({int(piece[4]) for piece in pieces if _inside(piece, low + 2, high - 2)}),
+        "through": len(
+            {
+                n
+                for n, piece in zip(numbers, pieces, strict=True)
+                if _inside(piece, low + 2, high - 2)
+            }
+        ),
     }
 
 
@@ -151,21 +159,3 @@ def _inside(piece: Floats, low: Floats, high: Floats) -> bool:
     """
     points = piece[:2] + np.linspace(0, 1, 40)[:, None] * (piece[2:4] - piece[:2])
     return bool(((points[:, None] > low) & (points[:, None] < high)).all(axis=2).any())
-
-
-def _crossings(pieces: Floats) -> int:
-    """Pairs of pieces of different lines that cross in a point inside both."""
-    a, b, line = pieces[:, :2], pieces[:, 2:4], pieces[:, 4]
-    total = 0
-    for i in range(len(pieces)):
-        p, q, c, d = a[i], b[i], a[i + 1 :], b[i + 1 :]
-        one = _side(p, q, c) * _side(p, q, d)
-        two = _side(c, d, p) * _side(c, d, q)
-        total += int(((one < 0) & (two < 0) & (line[i + 1 :] != line[i])).sum())
-    return total
-
-
-def _side(p: Floats, q: Floats, r: Floats) -> Floats:
-    along, across = q - p, r - p
-    result: Floats = np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
-    return result

@@ -33,7 +33,18 @@ def test_the_way_back_is_turned():
 
 
 def test_a_wide_row_is_folded():
-    assert split_wide_layers([0, 1, 1, 1, 1], [10.0] * 5, [], 20.0) == [0, 1, 1, 2, 2]
+    sizes = [(6.0, 5.0), (8.0, 5.0), (8.0, 6.0), (8.0, 7.0), (8.0, 8.0)]
+    assert split_wide_layers([0, 1, 1, 1, 1], sizes, 2.0, [], 20.0) == [0, 1, 1, 2, 2]
+
+
+def test_a_row_that_is_little_too_wide_stays_one():
+    sizes = [(8.0, 5.0 + node) for node in range(4)]
+    assert split_wide_layers([0] * 4, sizes, 2.0, [], 30.0) == [0] * 4
+
+
+def test_four_equal_boxes_stay_side_by_side_and_twenty_do_not():
+    assert split_wide_layers([0] * 4, [(8.0, 5.0)] * 4, 2.0, [], 10.0) == [0] * 4
+    assert max(split_wide_layers([0] * 20, [(8.0, 5.0)] * 20, 2.0, [], 50.0)) == 3
 
 
 @given(st.lists(st.tuples(st.floats(-1e4, 1e4), st.floats(0.1, 10)), min_size=1, max_size=30))

@@ -113,6 +113,27 @@ def test_inspect_shows_an_op_and_a_scope(answers: RequestHandler) -> None:
     assert [t.name for t in scope.inputs] == ["net/one/out:0"]
 
 
+def test_inspect_names_the_scopes_of_equal_structure_and_the_ops_of_one_type() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        for tower in range(4):
+            with tf.name_scope(f"tower_{tower}"):
+                tf.nn.relu(tf.square(x))
+        with tf.name_scope("other"):
+            tf.nn.relu(x)
+    answers = RequestHandler(tgw.edit(graph))
+    scope, _ = answers.handle(p.Inspect("tower_1/"))
+    assert isinstance(scope, p.InspectReply)
+    assert scope.alike == ("tower_0/", "tower_2/", "tower_3/")
+    assert scope.alike_count == 3
+    op, _ = answers.handle(p.Inspect("tower_1/Relu"))
+    assert isinstance(op, p.InspectReply)
+    assert op.alike == ("tower_0/Relu", "tower_2/Relu", "tower_3/Relu", "other/Relu")
+    alone, _ = answers.handle(p.Inspect("other/"))
+    assert isinstance(alone, p.InspectReply)
+    assert alone.alike == ()
+
+
 def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     for name in answers._editor._core.index.names[::13]:

@@ -350,6 +350,33 @@ class GraphView:
         """Whether this is a scope's name and no op's, or a group's."""
         return name.rstrip("/") in self.outline.ids and name not in self.index.ids
 
+    def alike(self, name: str) -> list[str]:
+        """The other scopes of the structure of a scope, or the other ops of the type of an op.
+
+        Raises UnknownName.
+
+        Args:
+            name: The name of an op or a scope; a group has none that are alike.
+
+        Returns:
+            The names, in the order of the graph; those of scopes end with a slash.
+        """
+        outline, sums = outline_of(self.index)
+        nodes = len(outline)
+        if not self.is_container(name):
+            op = self.index.op(name)
+            others = np.flatnonzero(sums.structure[nodes:] == sums.structure[nodes + op])
+            return [self.index.names[other] for other in others.tolist() if other != op]
+        node = self._node(name)
+        if node == 0 or outline.members[node]:
+            return []
+        others = np.flatnonzero(sums.structure[:nodes] == sums.structure[node])
+        return [
+            f"{outline.names[other]}/"
+            for other in others.tolist()
+            if other != node and not outline.members[other]
+        ]
+
     def members_of(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(ops, scopes) that a box contains: of a scope the scope itself, of a group its members.
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from math import exp, inf, log, sqrt
 
 from tfgraphwidget.layout.layered.components import Structure
+from tfgraphwidget.layout.layered.layering import MAX_PEERS, PEER_WIDTH
 
 IDEAL = 1.4  # width : height of level 0
 STEP = 0.35  # proportions are rounded to powers of e**STEP, so that equal insides are drawn once
@@ -122,10 +123,13 @@ def _badness(column: Rows, area: Sequence[float], is_open: Sequence[bool], width
 def _shape(row: Sequence[int], i: int, area: Sequence[float], width: float) -> float:
     """The width : height of a box in a row that fills a column.
 
-    A row of slim boxes becomes several rows, so that its largest box has about the ideal shape.
+    A row of slim boxes becomes several rows, so that its largest box has about the ideal shape;
+    a row of peers stays one.
     """
     total = sum(area[j] for j in row)
     largest = max(area[j] for j in row)
+    if len(row) <= MAX_PEERS and largest <= PEER_WIDTH * min(area[j] for j in row):
+        return width * width * area[i] / (total * total)
     count = max(1, round(sqrt(IDEAL * total * total / (width * width * largest))))
     count = min(count, len(row))
     return width * width * area[i] * count * count / (total * total)

@@ -15,7 +15,11 @@ from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, LayoutProbl
 from tfgraphwidget.layout.layered.phases import run_layout
 from tfgraphwidget.layout.layered.routing import Column
 from tfgraphwidget.layout.packing import AUXILIARY_GAP, GAP, extent, pack_beside
+from tfgraphwidget.layout.spacing import NODE_GAP, ROW_GAP
 from tfgraphwidget.layout.title import clear_title
+
+# A component is large if it takes so much of the area of all boxes in its container.
+LARGE = 0.25
 
 Size = tuple[float, float]
 Port = NodePorts
@@ -53,10 +57,14 @@ def layout_container(
         structure, bases = rejoin_components(structure, previous)
     record = LayoutRecord(requested, structure, sizes)
     pieces = []
-    for component, base in zip(structure.components, bases, strict=True):
+    shapes = _component_aspects(structure, sizes, aspect)
+    drawn: dict[object, ColumnAssembly] = {}
+    for component, base, shape in zip(structure.components, bases, shapes, strict=True):
         before = _previous_graph(previous, component, base)
-        piece = _layout_component(record, component, ports, aspect, title, before, main)
-        pieces.append((component, piece))
+        own_sizes = [sizes[node] for node in component.nodes]
+        own_ports = [ports[node] for node in component.nodes]
+        problem = LayoutProblem(component, own_sizes, own_ports, shape, title)
+        pieces.append((component, _layout_component(record, problem, before, main, drawn)))
     if len(pieces) == 1 and not structure.isolated:
         _, result = pieces[0]
     else:
@@ -65,6 +73,21 @@ def layout_container(
     clear_title(result, structure, title)
     record.layout = result.to_arrays()
     return record
+
+
+def _component_aspects(structure: Structure, sizes: Sequence[Size], aspect: float) -> list[float]:
+    """Return the wanted width : height of each component, if that of the container is `aspect`.
+
+    A large one is as high as the container, and leaves room for the others beside it; the places
+    of small ones are chosen by their shapes, so these may have any.
+    """
+
+    def area_of(nodes: Sequence[int]) -> float:
+        return sum((sizes[node][0] + NODE_GAP) * (sizes[node][1] + ROW_GAP) for node in nodes)
+
+    areas = [area_of(component.nodes) for component in structure.components]
+    total = sum(areas) + area_of(structure.isolated)
+    return [aspect * area / total if area > LARGE * total else aspect for area in areas]
 
 
 def _previous_graph(
@@ -85,23 +108,22 @@ def _previous_graph(
 
 def _layout_component(
     record: LayoutRecord,
-    component: Component,
-    ports: Sequence[Port],
-    aspect: float,
-    title: float,
+    problem: LayoutProblem,
     before: PreviousGraph | None,
     main: Main | None,
+    drawn: dict[object, ColumnAssembly],
 ) -> MutableLayout:
-    if not component.edges and len(component.nodes) == 1:
+    """Return the layout of a component; `drawn` are those so far, as equal ones are drawn once."""
+    if not problem.edges and len(problem.sizes) == 1:
         record.layered_graphs.append(None)
-        return MutableLayout([0.0], [0.0], *record.sizes[component.nodes[0]], [])
-    sizes = [record.sizes[node] for node in component.nodes]
-    own_ports = [ports[node] for node in component.nodes]
-    problem = LayoutProblem(component, sizes, own_ports, aspect, title)
+        return MutableLayout([0.0], [0.0], *problem.sizes[0], [])
     if main is not None:
         record.layered_graphs.append(None)
         return main(problem)
-    assembly = (before and _relayout_component(problem, *before)) or run_layout(problem)
+    assembly = before and _relayout_component(problem, *before)
+    if not assembly:
+        key = (*problem.edges, None, *problem.sizes, *problem.ports, problem.aspect)
+        assembly = drawn.get(key) or drawn.setdefault(key, run_layout(problem))
     record.layered_graphs.append((assembly.graph, assembly.columns))
     return assembly.to_layout()
 

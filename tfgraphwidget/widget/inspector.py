@@ -38,6 +38,7 @@ class Inspector:
             value_of: Finds what was last seen of a tensor's values; None for nothing.
         """
         description = self._editor.inspect(name)
+        alike = self._editor._core.view.alike(description.name)
         first = description.outputs[0].shape if description.op_type and description.outputs else ""
         return p.InspectReply(
             name=description.name,
@@ -63,6 +64,8 @@ class Inspector:
             called_functions=tuple(map(self._function, description.functions)),
             contexts=tuple(map(_context, description.frames)),
             effects=effect_sentences(self._editor, description.name),
+            alike=tuple(alike[:_MOST_TENSORS]),
+            alike_count=len(alike),
         )
 
     def _function(self, reference: FunctionRef) -> p.CalledFunction:

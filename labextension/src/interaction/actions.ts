@@ -278,6 +278,17 @@ export class Actions {
     if (answer) this.#queue.accept(answer);
   }
 
+  /** Select items by their names, those of scopes with a slash at the end. */
+  selectAll(names: readonly string[]): Promise<void> {
+    const isScope = (name: string) => name.endsWith("/");
+    const scopes = names.filter(isScope).map((name) => name.slice(0, -1));
+    return this.#select(
+      "set",
+      names.filter((name) => !isScope(name)),
+      scopes,
+    );
+  }
+
   setMode(mode: Mode): void {
     this.#store.set({ mode });
   }

@@ -8,6 +8,8 @@ import { Refusal } from "./refusal";
 const MOST_NAMES = 200;
 /** Of inputs, outputs and control inputs: what a panel can show when it is asked for all. */
 const MOST_TENSORS = 1000;
+/** The structure of scopes is compared in a kernel only. */
+const NONE_ALIKE = { alike: [], alike_count: 0 };
 
 export function inspect(graph: Graph, name: string): InspectReply {
   const op = graph.op(name);
@@ -90,6 +92,7 @@ function ofOp(graph: Graph, op: number): InspectReply {
     ),
     contexts: [],
     effects: effectsOf(graph, (other) => other === op),
+    ...NONE_ALIKE,
   };
 }
 
@@ -167,5 +170,6 @@ function ofScope(graph: Graph, node: number, name: string): InspectReply {
     called_functions: [],
     contexts: [],
     effects: effectsOf(graph, (op) => inside[op] === 1),
+    ...NONE_ALIKE,
   };
 }

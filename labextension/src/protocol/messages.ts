@@ -942,6 +942,8 @@ export interface InspectReply {
   called_functions: CalledFunction[];
   contexts: ControlFlowContext[];
   effects: string[];
+  alike: string[];
+  alike_count: number;
 }
 
 /** The facts about an op beyond its inputs and outputs. */

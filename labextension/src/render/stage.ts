@@ -478,8 +478,11 @@ export class Stage {
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn
 // without need.
 
-type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" | "matches">;
-type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
+type Items = Pick<
+  Frame,
+  "warned" | "edited" | "alike" | "barred" | "hits" | "hitCounts" | "matches"
+>;
+type Named = Pick<Screen, "warned" | "edited" | "details" | "hitNames" | "hitOps" | "hitCounts">;
 type Refused = ReadonlyMap<string, string> | null;
 
 class NamedItems {
@@ -487,6 +490,7 @@ class NamedItems {
   #items: Items = {
     warned: new Set(),
     edited: new Set(),
+    alike: new Set(),
     barred: new Set(),
     hits: new Set(),
     hitCounts: new Map(),
@@ -494,15 +498,16 @@ class NamedItems {
   };
 
   /**
-   * `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected;
+   * `warned`: ops named in a refusal; `edited`: by an edit; `details`: of what others are like;
+   * `refused`: they cannot be connected;
    * `hitNames`: found.
    */
   items(
     scene: Scene,
-    { warned, edited, hitNames, hitOps, hitCounts }: Named,
+    { warned, edited, details, hitNames, hitOps, hitCounts }: Named,
     refused: Refused,
   ): Items {
-    const by = [scene, warned, edited, refused, hitNames, hitOps, hitCounts];
+    const by = [scene, warned, edited, details, refused, hitNames, hitOps, hitCounts];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
     const held =
@@ -512,6 +517,8 @@ class NamedItems {
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
       edited: new Set(edited.map((name) => visibleItem(scene, name))),
+      // One in a closed scope is not lit: that scope is not like this.
+      alike: new Set((details?.alike ?? []).flatMap((name) => scene.byKey.get(name) ?? [])),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
       hits: new Set([
         ...closedItems(scene, hitOps.length > 0 ? hitOps.flat() : hitNames),

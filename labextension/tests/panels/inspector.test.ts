@@ -53,6 +53,20 @@ test.each([
   });
 });
 
+test("what is like it is selected together with it", async () => {
+  const alike = { alike: ["tower_1/net/", "tower_2/net/"], alike_count: 2 };
+  const { actions, sent, store } = await opened(
+    inspected("tower_0/net/", alike),
+    painted({}, [0, 0, 0, 0, 0]),
+  );
+  await actions.inspectItem(INPUT);
+  sent.length = 0;
+  const { name, alike: others } = store.value.details ?? inspected("");
+  await actions.selectAll([name, ...others]);
+  const scopes = ["tower_0/net", "tower_1/net", "tower_2/net"];
+  expect(sent).toEqual([{ type: "select", command: "set", ops: [], scopes }]);
+});
+
 test("a change of selection asks nothing", async () => {
   const { actions, sent } = await looking(painted({ selected_ops: 1 }, [0, 2, 0, 0, 0]));
   await actions.toggleSelected(INPUT);

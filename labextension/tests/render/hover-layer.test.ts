@@ -34,6 +34,7 @@ test("no frame runs through the number of a group, or through how many ops found
     ...{
       picked: 4,
       edited: new Set([CLOSED_SCOPE]),
+      alike: new Set(),
       hits: new Set([CLOSED_SCOPE]),
       barred: new Set(),
     },

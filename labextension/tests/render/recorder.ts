@@ -185,6 +185,7 @@ function record(
     controls: true,
     warned: none,
     edited: none,
+    alike: none,
     barred: none,
     hits: none,
     hitCounts: new Map(),

@@ -10,8 +10,10 @@ from math import log
 GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
-# What edges between columns cost, as shares: each of them is hard to follow.
-COST_PER_EDGE = 0.06  # for each edge that passes on average from a column to the next
+# What makes a drawing in columns harder to follow, as shares. One edge that goes back to the top is
+# a path; with each more, all of them are harder to tell apart.
+COST_PER_EDGE = 0.05  # for the square of how many edges more than one pass to the next column
+MANY = 4  # edges; of more than so many, each further one costs the same
 COST_PER_COLUMN = 0.02
 
 IMPROVEMENT = 0.95  # columns are made if the cost is less than this share of that of one column
@@ -23,14 +25,15 @@ MAX_COLUMNS = 24  # each number up to this one is tried, and of more columns som
 
 
 def wrap_columns(
-    heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float
+    heights: Sequence[float], widths: Sequence[float], crossing: Sequence[float], aspect: float
 ) -> list[int]:
     """Choose the layers in which columns begin.
 
     Args:
         heights: the height of each layer in pixels, the space below included.
         widths: the width of each layer in pixels.
-        crossing: how many edges pass between each layer and the next.
+        crossing: how many edges pass between each layer and the next. Those that share a route
+            count half each, and half for the route.
 
     Returns:
         The first layers of the columns, ascending, beginning with 0; [0] if one column
@@ -47,14 +50,24 @@ def wrap_columns(
         columns = list(pairwise([*starts, len(heights)]))
         height = max(above[stop] - above[start] for start, stop in columns)
         width = sum(max(widths[start:stop]) for start, stop in columns)
-        passing = sum(crossing[start - 1] for start in starts[1:])
-        width += GUTTER * (len(starts) - 1) + PASSING_WIDTH * passing
-        hardness = 1 + COST_PER_EDGE * passing / len(starts) + COST_PER_COLUMN * len(starts)
-        cost_now = cost(height + GUTTER, width, aspect) * hardness
+        passing = [crossing[start - 1] for start in starts[1:]]
+        width += GUTTER * len(passing) + PASSING_WIDTH * sum(passing)
+        cost_now = cost(height + GUTTER, width, aspect) * hardness(passing)
         if cost_now < lowest_cost:
             best = starts
             lowest_cost = cost_now
     return best
+
+
+def hardness(passing: Sequence[float]) -> float:
+    """Rate how hard it is to follow the edges from column to column; a factor, 1 at best.
+
+    Args:
+        passing: how many edges pass from each column to the next.
+    """
+    columns = len(passing) + 1
+    squares = sum((count - 1) * min(count - 1, MANY) for count in passing)
+    return 1.0 + COST_PER_EDGE * squares / columns + COST_PER_COLUMN * columns
 
 
 def cost(height: float, width: float, aspect: float) -> float:
@@ -69,7 +82,7 @@ def cost(height: float, width: float, aspect: float) -> float:
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _candidate_starts(above: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
+def _candidate_starts(above: Sequence[float], crossing: Sequence[float]) -> Iterable[list[int]]:
     """Ways to split layers into columns: all for a few layers, else some that are well filled."""
     layers = len(above) - 1
     candidates = []
@@ -99,7 +112,7 @@ def _fill_columns(above: Sequence[float], limit: float) -> list[int]:
     return starts
 
 
-def _split_evenly(above: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
+def _split_evenly(above: Sequence[float], crossing: Sequence[float], columns: int) -> list[int]:
     """Starts of columns about equally tall: near an even split, where the fewest edges pass."""
     share = above[-1] / columns
     layers = len(above) - 1

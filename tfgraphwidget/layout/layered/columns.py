@@ -58,6 +58,17 @@ class ColumnAssembly:
         bottoms += [y for _, y in self.gutter.values()]
         self.height = self.head + max(bottoms) + self.foot
 
+    @property
+    def passing(self) -> list[float]:
+        """How many edges pass from each column to a later one, as `wrap_columns` counts them."""
+        passing = [0.0] * (len(self.columns) - 1)
+        for _, column in self.gutter:
+            passing[column] += 0.5
+        for chains in self.graph.chains:
+            for chain in chains[:-1]:
+                passing[chain.column] += 0.5
+        return passing
+
     def to_layout(self) -> MutableLayout:
         """Return the boxes and the routes of all edges, in pixels."""
         left = []

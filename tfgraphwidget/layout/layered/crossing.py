@@ -12,7 +12,7 @@ the links, once the links are sorted by their upper ends.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
@@ -21,6 +21,7 @@ Layers = list[list[int]]
 
 MAX_SWEEPS = 8
 WORK_LIMIT = 12_000  # vertices and links over all sweeps; there is one sweep in any case
+RESTART_LIMIT = 12_000  # vertices and links over as many sweeps; more begin with one order only
 STALL_LIMIT = 2  # sweeps without progress after which no more are made
 PROGRESS = 0.99  # a sweep makes progress if it leaves no more than this share of the crossings
 SWEEPS_PER_SWAP = 2  # neighbors are swapped after every second sweep
@@ -60,13 +61,28 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
     """
     if all(len(layer) < 2 for layer in layers):
         return layers
+    work = sum(map(len, layers)) + len(links)
+    sweeps = min(MAX_SWEEPS, WORK_LIMIT // work)
+    best, fewest = _sweep(layers, links, count, max(1, sweeps))
+    for start in _other_starts(layers, links, count):
+        if not fewest or work * MAX_SWEEPS > RESTART_LIMIT:
+            break
+        ordered, crossings = _sweep(start, links, count, sweeps)
+        if crossings < fewest:
+            best, fewest = ordered, crossings
+    return best
+
+
+def _sweep(
+    layers: Layers, links: Sequence[tuple[int, int]], count: int, sweeps: int
+) -> tuple[Layers, int]:
+    """Return the best order of some sweeps from a first order, and its crossings."""
     sorting = _BarycenterSweeps(layers, links, count)
     best = sorting.copy_layers()
     fewest = sorting.crossings()
     size = sum(map(len, layers))
-    affordable = WORK_LIMIT // (size + len(links))
     stalled = 0
-    for sweep in range(max(1, min(MAX_SWEEPS, affordable))):
+    for sweep in range(sweeps):
         if not fewest or stalled == STALL_LIMIT:
             break
         sorting.sweep(down=sweep % 2 == 0)
@@ -77,7 +93,34 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
         if crossings < fewest:
             best = sorting.copy_layers()
             fewest = crossings
-    return best
+    return best, fewest
+
+
+def _other_starts(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Iterator[Layers]:
+    """Yield first orders in which what is joined is together: those of depth-first searches.
+
+    One goes down from the first layer, and one goes up from the last, as dot does (Gansner et al.).
+    """
+    level = [0] * count
+    for number, layer in enumerate(layers):
+        for vertex in layer:
+            level[vertex] = number
+    above: Layers = [[] for _ in range(count)]
+    below: Layers = [[] for _ in range(count)]
+    for upper, lower in links:
+        above[lower].append(upper)
+        below[upper].append(lower)
+    for neighbors, roots in ((below, layers), (above, layers[::-1])):
+        order: Layers = [[] for _ in layers]
+        stack = [vertex for layer in roots for vertex in layer][::-1]
+        is_placed = [False] * count
+        while stack:
+            vertex = stack.pop()
+            if not is_placed[vertex]:
+                is_placed[vertex] = True
+                order[level[vertex]].append(vertex)
+                stack += reversed(neighbors[vertex])
+        yield order
 
 
 class _BarycenterSweeps:

@@ -9,9 +9,9 @@ one at the top (level 0).
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import sqrt
@@ -200,12 +200,40 @@ def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bo
     """
     area = sum((width + NODE_GAP) * (height + ROW_GAP) for width, height in problem.sizes)
     limit = max(MIN_LAYER_WIDTH, sqrt(area * problem.aspect))
-    widths = [width + NODE_GAP for width, _ in problem.sizes]
-    rank = split_wide_layers(rank, widths, problem.component.arcs, limit)
+    rank = split_wide_layers(rank, problem.sizes, NODE_GAP, problem.component.arcs, limit)
     is_reversed = edges_going_up(problem.edges, rank, is_reversed)
     hyperedges = group_hyperedges(problem, is_reversed)
-    starts = _choose_columns(problem, rank, hyperedges)
+    sources = _sources(problem)
+    starts = _choose_columns(problem, rank, hyperedges, sources)
+    rank, starts = _move_sources(rank, starts, sources)
     return Layering(rank, starts, is_reversed, hyperedges)
+
+
+def _sources(problem: LayoutProblem) -> set[int]:
+    """The nodes that no edge enters, such as constants."""
+    return set(range(len(problem.sizes))) - {edge.target for edge in problem.edges}
+
+
+def _move_sources(
+    rank: list[int], starts: list[int], sources: Collection[int]
+) -> tuple[list[int], list[int]]:
+    """Move the sources in the last layer of a column into a new first layer of the next column.
+
+    There they stand beside their consumers, and their edges need not pass.
+
+    Returns:
+        The new layer of each node, and the first layer of each column.
+    """
+    if len(starts) == 1:
+        return rank, starts
+    staying = {layer for node, layer in enumerate(rank) if node not in sources}
+    left = {start - 1 for start in starts[1:]} & staying  # the layers that sources move out of
+    movers = [node for node in sources if rank[node] in left]
+    added = sorted({rank[node] + 1 for node in movers})  # a new layer comes before each of these
+    moved = [layer + bisect_right(added, layer) for layer in rank]
+    for node in movers:
+        moved[node] += 1
+    return moved, [start + bisect_left(added, start) for start in starts]
 
 
 def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
@@ -299,7 +327,10 @@ def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hy
 
 
 def _choose_columns(
-    problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge]
+    problem: LayoutProblem,
+    rank: list[int],
+    hyperedges: list[Hyperedge],
+    sources: Collection[int],
 ) -> list[int]:
     """The first layer of each column, chosen by how large the layers will be with dummy nodes."""
     count = max(rank, default=-1) + 1
@@ -310,17 +341,21 @@ def _choose_columns(
         widths[layer] += width + NODE_GAP
 
     reach: dict[Hyperedge, tuple[int, int]] = {}  # the first and the last layer of each
+    # Edges between layers; those that share a route count half each, and half for the route.
+    passing = [0.0] * (count + 1)
     for edge, hyperedge in zip(problem.edges, hyperedges, strict=True):
         if BORDER not in (edge.source, edge.target):
             first, last = sorted((rank[edge.source], rank[edge.target]))
             bounds = reach.get(hyperedge, (first, last))
             reach[hyperedge] = (min(first, bounds[0]), max(last, bounds[1]))
-    passing = [0] * (count + 1)  # hyperedges between each layer and the next
-    for first, last in reach.values():
-        for layer in range(first, last):
-            passing[layer] += 1
-            if layer > first:
-                widths[layer] += DUMMY_GAP
+            # A source moves into the next column, see _move_sources.
+            for layer in range(first + (edge.source in sources), last):
+                passing[layer] += 0.5
+    for (_, node, *_), (first, last) in reach.items():
+        for layer in range(first + (node in sources), last):
+            passing[layer] += 0.5
+        for layer in range(first + 1, last):
+            widths[layer] += DUMMY_GAP
     return wrap_columns(heights, widths, passing, problem.aspect)
 
 

@@ -14,9 +14,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 Arc = tuple[int, int]
+Size = tuple[float, float]
 
 # How much an edge to the border pulls at its node, if an edge between nodes pulls with 1.
 BORDER_PULL = 0.5
+
+SPLIT_FACTOR = 1.5  # a layer is split if it is wider than the limit by this factor
+
+# Up to so many boxes of one height are peers if the widest is at most so much wider than the
+# narrowest: names of one length differ by this.
+MAX_PEERS = 4
+PEER_WIDTH = 1.25
 
 # The states of a node in a depth-first search: not reached, on the current path, and left for good.
 NEW, ON_PATH, DONE = range(3)
@@ -111,26 +119,28 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
 
 
 def split_wide_layers(
-    rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float
+    rank: list[int], sizes: Sequence[Size], gap: float, arcs: Sequence[Arc], limit: float
 ) -> list[int]:
-    """Split every layer that is wider than a limit into several.
+    """Split every layer that is much wider than a limit into several.
 
     Nodes whose consumers are near come last in a layer, so that the edges stay short; equal ones
     keep their order.
 
     Args:
-        widths: the width of each node in pixels, the gap included.
+        sizes: the width and height of each node in pixels.
+        gap: the distance between neighbors in pixels.
         arcs: (upper, lower) pairs of nodes.
         limit: the width in pixels.
 
     Returns:
         The new layer of each node; `rank` itself if no layer is too wide.
     """
+    widths = [width + gap for width, _ in sizes]
     layers: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
     for node, number in enumerate(rank):
         layers[number].append(node)
     layer_widths = [sum(widths[node] for node in layer) for layer in layers]
-    if all(width <= limit for width in layer_widths):
+    if all(width < SPLIT_FACTOR * limit for width in layer_widths):
         return rank
 
     first_consumer = [len(layers)] * len(rank)  # the layer where it is
@@ -139,7 +149,7 @@ def split_wide_layers(
     result = [0] * len(rank)
     first = 0
     for layer, layer_width in zip(layers, layer_widths, strict=True):
-        parts = max(1, round(layer_width / limit))
+        parts = _rows_of_layer([sizes[node] for node in layer], layer_width / limit)
         part_width = layer_width / parts
         filled = 0.0
         for node in sorted(layer, key=lambda node: -first_consumer[node]):
@@ -148,6 +158,21 @@ def split_wide_layers(
             filled += widths[node]
         first += parts
     return _without_empty_layers(result)
+
+
+def _rows_of_layer(sizes: Sequence[Size], excess: float) -> int:
+    """Into how many rows a layer is split that is wider than the limit by a factor.
+
+    Lines pass between the boxes of the rows below, so a layer that is little wider stays one row.
+    So do a few boxes of one size: equal things stand side by side.
+    """
+    if excess < SPLIT_FACTOR:
+        return 1
+    if len(sizes) <= MAX_PEERS:
+        widths = [width for width, _ in sizes]
+        if max(widths) <= PEER_WIDTH * min(widths) and len({height for _, height in sizes}) == 1:
+            return 1
+    return round(excess)
 
 
 def topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:

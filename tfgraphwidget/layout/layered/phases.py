@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import log
 
-from tfgraphwidget.layout.layered.column_wrapping import cost
+from tfgraphwidget.layout.layered.column_wrapping import cost, hardness
 from tfgraphwidget.layout.layered.columns import LONG, ColumnAssembly
 from tfgraphwidget.layout.layered.crossing import order_layers
 from tfgraphwidget.layout.layered.layered_graph import (
@@ -35,8 +35,6 @@ MAX_NODES = 100  # more take too long to be drawn four times
 NEAR_ENOUGH = 0.35
 SMALL = 12  # nodes
 
-COST_PER_COLUMN = 0.03  # as a share: a drawing in fewer columns is easier to follow
-
 
 def run_layout(problem: LayoutProblem) -> ColumnAssembly:
     """Draw a connected component in layers, from top to bottom.
@@ -55,15 +53,17 @@ def run_layout(problem: LayoutProblem) -> ColumnAssembly:
     # The first two phases need no sizes: the component keeps their results.
     is_reversed = component.is_reversed  # 1. Cycle breaking: which edges run upwards.
     rank = component.rank  # 2. Layering: the layer of each node.
+    # 3. Wide layers are split, and many layers are wrapped into columns.
+    if not MIN_NODES <= len(problem.sizes) <= MAX_NODES:
+        return _draw(problem, assign_columns(problem, rank, is_reversed))
     best: ColumnAssembly | None = None
     lowest_cost = 0.0
-    # 3. Wide layers are split, and many layers are wrapped into columns.
     for layering in _candidate_layerings(problem, rank, is_reversed):
         drawing = _draw(problem, layering)
-        cost_now = cost(drawing.height, drawing.width, problem.aspect)
-        cost_now *= 1 + COST_PER_COLUMN * len(drawing.columns)
         if best is None and _is_good_enough(problem, drawing):
             return drawing
+        cost_now = cost(drawing.height, drawing.width, problem.aspect)
+        cost_now *= hardness(drawing.passing)
         if best is None or cost_now < lowest_cost:
             best = drawing
             lowest_cost = cost_now
@@ -97,9 +97,8 @@ def _candidate_layerings(
     problem: LayoutProblem, rank: list[int], is_reversed: list[bool]
 ) -> Iterator[Layering]:
     """Yield different ways to split the layers into columns, that for the wanted aspect first."""
-    shapes = SHAPES if MIN_NODES <= len(problem.sizes) <= MAX_NODES else SHAPES[:1]
     tried: list[Layering] = []
-    for factor in shapes:
+    for factor in SHAPES:
         reshaped = replace(problem, aspect=problem.aspect * factor)
         layering = assign_columns(reshaped, rank, is_reversed)
         if layering not in tried:

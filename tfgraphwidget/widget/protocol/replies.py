@@ -106,6 +106,7 @@ class InspectReply:
     and the value of a small constant; "" where they are unknown. `trainable` of the variables can
     be given to an optimizer. Of the lists that may be long the first entries are there, and how
     many there are in all. `effects` say what it does beside computing, if the file is not trusted.
+    `alike` are the other scopes of its structure, with a slash at the end, or ops of its type.
     """
 
     name: str
@@ -126,6 +127,8 @@ class InspectReply:
     called_functions: tuple[CalledFunction, ...] = ()
     contexts: tuple[ControlFlowContext, ...] = ()
     effects: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    alike_count: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -67,6 +67,7 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
       leave,
     ),
     facts,
+    ...likeButtons(details, parts),
     ...(isOp && !parts.readOnly ? [markButtons(details.name, parts)] : []),
     ...functionsAndContexts(details, parts),
     examined,
@@ -78,6 +79,27 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
     ...controlsOf(details, parts, go),
     ...attributesOf(details, parts),
   ];
+}
+
+/**
+ * How many more are like this, which the drawing outlines: one click selects them, another finds
+ * its pattern, of which all matches can be replaced.
+ */
+function likeButtons({ name, op_type, alike, alike_count }: InspectReply, parts: Parts) {
+  if (alike_count === 0) return [];
+  const { actions, readOnly } = parts;
+  const count = alike_count.toLocaleString("en");
+  const select = button(
+    { class: "tgw-button", title: `Select this and ${alike.length} that are like it` },
+    () => void actions.selectAll([name, ...alike]),
+    `×${count} more ${op_type ? "of this type" : "like this"}`,
+  );
+  const replace = button(
+    { class: "tgw-button", title: "Find the pattern of this, to replace all of its matches" },
+    () => void actions.findLike([name]),
+    "Replace all …",
+  );
+  return [element("div", { class: "tgw-buttons" }, select, ...(readOnly ? [] : [replace]))];
 }
 
 /** That an item has no edges, or that edits have taken its consumers. */

@@ -44,6 +44,8 @@ export interface Frame {
   readonly warned: ReadonlySet<number>;
   /** Items that an edit changed, on whose line in the history the pointer is. */
   readonly edited: ReadonlySet<number>;
+  /** Items that are like the inspected one: of its structure, or of its op type. */
+  readonly alike: ReadonlySet<number>;
   /** Items that cannot be connected to the dragged tensor. */
   readonly barred: ReadonlySet<number>;
   /** Items that are or contain search hits. */

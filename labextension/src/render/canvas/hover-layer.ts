@@ -15,8 +15,9 @@ export function drawHoverLayer(pen: Pen): void {
   const { frame, palette } = pen;
   drawStickyHeaders(pen);
   const pointed = [frame.picked, frame.hover];
-  const outlined = new Set([...drawHits(pen), ...frame.edited, ...pointed]);
+  const outlined = new Set([...drawHits(pen), ...frame.alike, ...frame.edited, ...pointed]);
   drawMatches(pen, frame.match);
+  for (const item of frame.alike) outline(pen, item, palette.found, 1.5, 2);
   for (const item of frame.edited) if (item > 0) outline(pen, item, palette.fresh, 3, 3.5);
   const still = frame.boxes === frame.scene.box;
   const neighbors = still ? [...new Set(pointed)].flatMap((item) => drawNeighbors(pen, item)) : [];

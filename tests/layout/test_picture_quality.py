@@ -1,0 +1,137 @@
+"""What a first drawing looks like in several windows: overlaps, crossings and detours of lines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.layout.checks import graph_of, outside, overlaps
+from tests.layout.exact import through
+from tests.layout.quality import crossings, detours, lines_of
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.layout.aspect import aspect_of, level_of
+from tfgraphwidget.layout.compound import Positions, place
+from tfgraphwidget.scene import first_drawing
+from tfgraphwidget.visible import ROOT_ASPECT, ViewSpec
+from tfgraphwidget.visible.visible_graph import VisibleGraph, build_visible_graph
+
+FILES = Path(os.environ.get("TFGRAPHWIDGET_FILES", Path(__file__).parents[3] / "shared" / "files"))
+"""Files of public projects, where they are there."""
+MODELS = Path(__file__).parents[2] / "notebooks" / "models"
+
+WINDOWS = ((960, 600), (1400, 900), (560, 800))  # pixels; of a cell, a document, a narrow panel
+LONG_WAY = 1.5  # times its shortest way; a line that is longer goes round something
+
+# Per file the most crossings in any window, and the largest share of lines that go a long way, as
+# they were when this was recorded and a tenth more.
+REAL = {
+    "deepmd/source/tests/infer/deeppot.pbtxt": (28, 0.15),
+    "tfnet/graph/lstm_crf_ner.meta": (16, 0.17),
+    "tfnet/graph/rcnn_untrained.meta": (21, 0.15),
+    "tfnet/graph/vd_cnn.meta": (1, 0.01),
+    "tfnet/graph/char_cnn_untrained.meta": (1, 0.01),
+    "tfnet/graph/kmeans.meta": (34, 0.12),
+    "mtcnn/mtcnn.pb": (0, 0.01),
+    "kws/Pretrained_models/GRU/GRU_M.pb": (36, 0.07),
+    "kws/Pretrained_models/CRNN/CRNN_M.pb": (33, 0.06),
+    "basic-pitch/basic_pitch/saved_models/icassp_2022/nmp": (25, 0.03),
+}
+DEMO = {
+    "seq2seq_v1.meta": (10, 0.15),
+    "slim_inception_v3_infer.meta": (1, 0.01),
+    "dqn_online_train.meta": (0, 0.01),
+}
+
+
+def first_picture(index: GraphIndex, width: int, height: int) -> tuple[VisibleGraph, Positions]:
+    """The first drawing of a graph in a window."""
+    aspect = aspect_of(level_of(width / height)) if width < height else ROOT_ASPECT
+    opened, _ = first_drawing(index, ViewSpec(aspect=aspect), width, height, LayoutCache())
+    shown = build_visible_graph(index, ViewSpec(opened, aspect=aspect))
+    return shown, place(shown, aspect=aspect)
+
+
+def assert_quality(index: GraphIndex, most_crossings: int, long_share: float) -> None:
+    """Check the first drawing of a graph in each window."""
+    for width, height in WINDOWS:
+        shown, positions = first_picture(index, width, height)
+        assert overlaps(shown, positions) == []
+        assert outside(shown, positions) == []
+        assert through(shown, positions) == []
+        lines = lines_of(positions)
+        # Lines that begin at one port are one tensor's, and branch.
+        origin = shown.source.astype(np.int64) * 256 + shown.source_port
+        assert crossings(lines, origin.tolist()) <= most_crossings
+        assert (detours(lines) > LONG_WAY).mean() <= long_share
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.skipif(
+    not FILES.is_dir(), reason="the files of public projects are not there: set TFGRAPHWIDGET_FILES"
+)
+def test_a_file_of_a_public_project_is_presentable_at_first(name: str) -> None:
+    assert_quality(opened_file(FILES / name), *REAL[name])
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_a_model_of_the_demo_is_presentable_at_first(name: str) -> None:
+    assert_quality(opened_file(MODELS / name), *DEMO[name])
+
+
+def opened_file(path: Path) -> GraphIndex:
+    """The index of a file."""
+    import tfgraphwidget as tgw
+
+    return tgw.edit(path)._core.index
+
+
+def towers(count: int) -> GraphIndex:
+    """Equal towers, whose inputs are pieces of one batch, and the sum of their losses."""
+    ops = {"x": "Placeholder", "split": "Split x"}
+    for tower in range(count):
+        inside = f"tower_{tower}"
+        ops |= {
+            f"{inside}/conv/w": "VariableV2",
+            f"{inside}/conv/Conv2D": f"Conv2D split:{tower} {inside}/conv/w",
+            f"{inside}/conv/Relu": f"Relu {inside}/conv/Conv2D",
+            f"{inside}/loss": f"L2Loss {inside}/conv/Relu",
+        }
+    losses = " ".join(f"tower_{tower}/loss" for tower in range(count))
+    return graph_of({**ops, "total_loss": f"AddN {losses}"})
+
+
+@pytest.mark.no_tensorflow
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize(("width", "height"), WINDOWS)
+def test_four_equal_towers_are_four_columns_at_one_height(width, height, is_open):
+    names = [f"tower_{tower}" for tower in range(4)]
+    opened = {*names, *(f"{name}/conv" for name in names)} if is_open else set()
+    spec = ViewSpec(frozenset(opened), fold=False, aspect=aspect_of(level_of(width / height)))
+    shown = build_visible_graph(towers(4), spec)
+    box = place(shown, aspect=spec.aspect).box
+    left, top, _, tall = box[[shown.names.index(name) for name in names]].T
+    assert len(set(left.tolist())) == 4
+    assert np.ptp(top) == 0
+    assert np.ptp(tall) == 0
+    split, total = box[shown.names.index("split")], box[shown.names.index("total_loss")]
+    assert split[1] + split[3] < top[0]
+    assert total[1] > top[0] + tall[0]
+
+
+@pytest.mark.no_tensorflow
+def test_a_chain_of_blocks_with_skips_crosses_only_where_it_is_wrapped():
+    ops, last = {"x": "Placeholder"}, "x"
+    for block in range(8):
+        ops |= {
+            f"weight_{block}": "ReadVariableOp",
+            f"mul_{block}": f"MatMul {last} weight_{block}",
+            f"relu_{block}": f"Relu mul_{block}",
+            f"add_{block}": f"Add {last} relu_{block}",
+        }
+        last = f"add_{block}"
+    # Up to three columns, and one crossing where a skip enters each.
+    assert_quality(graph_of(ops), 3, 0.14)
