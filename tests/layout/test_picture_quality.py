@@ -35,13 +35,13 @@ REAL = {
     "tfnet/graph/vd_cnn.meta": (1, 0.01),
     "tfnet/graph/char_cnn_untrained.meta": (1, 0.01),
     "tfnet/graph/kmeans.meta": (34, 0.12),
-    "mtcnn/mtcnn.pb": (0, 0.01),
+    "mtcnn/mtcnn.pb": (0, 0.2),
     "kws/Pretrained_models/GRU/GRU_M.pb": (36, 0.07),
     "kws/Pretrained_models/CRNN/CRNN_M.pb": (33, 0.06),
     "basic-pitch/basic_pitch/saved_models/icassp_2022/nmp": (25, 0.03),
 }
 DEMO = {
-    "seq2seq_v1.meta": (10, 0.15),
+    "seq2seq_v1.meta": (10, 0.22),
     "slim_inception_v3_infer.meta": (1, 0.01),
     "dqn_online_train.meta": (0, 0.01),
 }
