@@ -88,7 +88,7 @@ def test_every_tensor_of_a_real_file_is_typed_as_tensorflow_types_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "report"),
     [
         (node("n", "MyOp", _output_shapes=shapes([2, None])), (2, None)),
         (node("n", "Placeholder", dtype=tf.int32, shape=shape([3])), (3,)),
