@@ -1,4 +1,4 @@
-"""A graph is compared with its own frozen file: the page says that it was frozen, and colors nothing
+"""A graph is compared with its own frozen file: the page says that it was frozen, and colors no op
 as added or removed. Boxes that are like the clicked one are selected with one more click.
 """
 
