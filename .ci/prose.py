@@ -38,16 +38,6 @@ LATER = {
     "tests/bench/RESULTS.md": FROM_DOCSTRINGS,
 }
 
-# Packages that have words of terms-code.yml; only terms.yml holds for them. One that has none any
-# more leaves the list.
-LATER_PACKAGES = (
-    "tfgraphwidget/layout",
-    "tfgraphwidget/visible",
-    "tfgraphwidget/scene",
-    "tfgraphwidget/hierarchy",
-    "labextension/src/render",
-)
-
 
 def module_prose(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of each comment and of each string with a space in it: docstrings and
@@ -96,15 +86,11 @@ def text_of(path: Path) -> str:
 
 
 def write_texts(folder: Path) -> None:
-    """Write a text file for each module of the package and of the page; in `later` those of
-    LATER_PACKAGES, in `code` the others.
-    """
+    """Write a text file for each module of the package and of the page."""
     modules = [*(ROOT / "tfgraphwidget").rglob("*.py"), *(FRONT / "src").rglob("*.ts")]
     for path in modules:
         if not set(NOT_OURS) & set(path.parts):
-            name = str(path.relative_to(ROOT))
-            kind = "later" if name.startswith(LATER_PACKAGES) else "code"
-            target = folder / kind / f"{name}.txt"
+            target = folder / f"{path.relative_to(ROOT)}.txt"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text_of(path), encoding="utf-8")
 
@@ -140,14 +126,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         docs = start("prose-docs.json", [str(ROOT / name) for name in strict])
         write_texts(Path(folder))
-        code = start("prose-code.json", [f"{folder}/code/**/*.txt"])
-        rest = start(
-            "prose.json", [f"{folder}/later/**/*.txt", *(str(ROOT / name) for name in later)]
-        )
+        code = start("prose-code.json", [f"{folder}/**/*.txt"])
+        rest = start("prose.json", [str(ROOT / name) for name in later])
         output = "".join(run.communicate()[0] for run in (docs, code, rest))
-        output = re.sub(
-            rf"^{re.escape(folder)}/(?:code|later)/(.*?)\.txt:", r"\1:", output, flags=re.MULTILINE
-        )
+        output = re.sub(rf"^{re.escape(folder)}/(.*?)\.txt:", r"\1:", output, flags=re.MULTILINE)
     sys.stdout.write(output.replace(f"{ROOT}/", ""))
     return int(any(run.returncode != 0 for run in (docs, code, rest)))
 

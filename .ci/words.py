@@ -132,8 +132,6 @@ DIALECT_NAMES = {
     "runtime.session.run._ends_at_interrupts": "a verb: a run ends at interrupts",
     "edits.rewire.execution_frames._ends_loop": "a verb: an op ends a loop",
 }
-# Packages that have such names still; one that has none any more leaves the list.
-LATER = ("layout", "visible", "scene", "hierarchy")
 
 
 @cache
@@ -243,8 +241,6 @@ def dialect() -> Iterator[tuple[str, int, str, str]]:
     package = ROOT / "tfgraphwidget"
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
-        if parts[0] in LATER:
-            continue
         tree = parsed(path)
         defined = [
             (node.name, node.lineno) for node in ast.walk(tree) if isinstance(node, DEFINITIONS)

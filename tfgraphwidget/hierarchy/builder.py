@@ -3,11 +3,11 @@ once per index.
 
 TensorFlow opens a name scope for everything that takes a constant ("mul_2" has "mul_2" and
 "mul_2/y"), and layers pass their names down one scope at a time. A frame around each adds nothing
-to the name, hides the drawing behind clicks, and takes most of the space once everything is open.
-So a scope in which one op is left, once its constants and variables are badges, is drawn as this
-op. A scope whose only content is another scope is merged with it, under the outer one's name
-("a/b/c", as editors show folders). A scope of which nothing is left is not drawn. All this depends
-on the graph only, not on what is open.
+to the name, must be clicked before its content is seen, and takes most of the space once everything
+is open. So a scope in which one op is left, once its constants and variables are badges, is drawn
+as this op. A scope whose only content is another scope is merged with it, under the outer one's
+name ("a/b/c", as editors show folders). A scope of which nothing is left is not drawn. All this
+depends on the graph only, not on what is open.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -
 
 
 def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
-    """Which ops are badges whenever what is directly around them is open: their reader is there, or
-    further out.
+    """Which ops are badges whenever what is directly around them is open: their consumer is there,
+    or further out.
     """
     start, stop, _ = outline.intervals
     producer = index.inputs.values
@@ -82,13 +82,13 @@ def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
     # uses it.
     for _ in range(READS_IN_A_ROW):
         goes = (facts.constant_kind[reader] == READ) & badged[reader]
-        behind, stays = np.zeros(len(index), dtype=bool), badged.copy()
-        behind[producer[goes & around]] = True
+        handles, stays = np.zeros(len(index), dtype=bool), badged.copy()
+        handles[producer[goes & around]] = True
         stays[producer[~goes & (inner == outer)]] = True
-        behind &= ~stays
-        if not behind.any():
+        handles &= ~stays
+        if not handles.any():
             break
-        badged |= behind
+        badged |= handles
     return badged
 
 

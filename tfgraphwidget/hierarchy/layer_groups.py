@@ -58,17 +58,17 @@ def split_at_bottlenecks(
     np.maximum.at(reach, source[inner], target[inner])
     before = np.maximum.accumulate(reach)  # the furthest that anything up to here goes
     narrow = np.r_[True, before[:-1] <= np.arange(1, len(order))]
-    ends = np.flatnonzero(narrow).tolist()
+    bottlenecks = np.flatnonzero(narrow).tolist()
     parts = [
         order[a + 1 : b + 1 + _has_trailing_activation(order, b, narrow, activation)]
-        for a, b in pairwise(ends)
+        for a, b in pairwise(bottlenecks)
         if b - a >= least
     ]
     return [part for part in parts if len(part) <= most]
 
 
 def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation: Mask) -> bool:
-    """Whether an activation, and nothing beside it, comes right behind."""
+    """Whether an activation, and nothing beside it, comes right after."""
     return at + 1 < len(order) and bool(narrow[at + 1]) and bool(activation[order[at + 1]])
 
 
@@ -78,7 +78,7 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
     """
     waits = dict.fromkeys(boxes, 0)
     after: dict[int, list[int]] = {}
-    for a, b in zip(*(ends.tolist() for ends in lines), strict=True):
+    for a, b in zip(*(endpoint.tolist() for endpoint in lines), strict=True):
         if a in waits and b in waits:
             waits[b] += 1
             after.setdefault(a, []).append(b)
@@ -248,8 +248,8 @@ def _group_by_prefix(
             yield from _group_by_prefix(container, part, boxes, depth + 1)
         elif len(members) >= _LEAST:
             # Of tuples, the least and the greatest have in common what all have.
-            ends = zip(min(part.values()), max(part.values()), strict=False)
-            common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], ends)]
+            word_pairs = zip(min(part.values()), max(part.values()), strict=False)
+            common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], word_pairs)]
             yield _Block(container, "_".join(common) + BEGUN, [*part], members)
 
 

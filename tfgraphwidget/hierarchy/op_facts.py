@@ -129,7 +129,7 @@ COMPUTING = tuple(
     FAMILIES.index(name) for name in ("linear", "activation", "normalization", "pooling")
 )
 STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "control", "state"))
-# What an op is that stands for something known before anything is fed: no such thing, a constant, a
+# What an op is that represents something known before anything is fed: no such thing, a constant, a
 # variable, the reading of one of them, a variable that a function has captured.
 NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
 READS_IN_A_ROW = 4  # a ReadVariableOp and the Identities after it

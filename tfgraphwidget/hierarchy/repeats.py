@@ -162,8 +162,8 @@ class _RepeatFinder:
         wholes = add_feeders(groups, self.edges, self.is_value)
         for part, whole in zip(groups, wholes, strict=True):
             container = int(self.edges.around[part[0]])
-            ends, label = _last_name(names[part[0]], names[part[-1]])
-            name = f"{names[part[0]]} … {ends}"
+            last_name, label = _last_name(names[part[0]], names[part[-1]])
+            name = f"{names[part[0]]} … {last_name}"
             bare = item_counts[container] == 1 and len(part) <= _MOST_BARE
             exists = (
                 name in groups_by_name
@@ -196,12 +196,12 @@ def _last_name(first: str, last: str) -> tuple[str, str]:
     """The last member's name without the scopes around it, and what is written on the box if that
     is not the name.
 
-    Of names that end alike, the scope that tells them apart belongs to both.
+    Of names that end alike, the scope that distinguishes them belongs to both.
     """
     if last_part(first) != last_part(last):
         return last_part(last), ""
-    ends = ["/".join(name.split("/")[-2:]) for name in (first, last)]
-    return ends[1], " … ".join(ends)
+    names = ["/".join(name.split("/")[-2:]) for name in (first, last)]
+    return names[1], " … ".join(names)
 
 
 def _rare(color: Hashes) -> npt.NDArray[np.intp]:

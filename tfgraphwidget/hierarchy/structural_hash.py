@@ -24,7 +24,7 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, eq=False)
 class SiblingEdges:
-    """Nodes of an outline, and its ops behind them, as one run of numbers.
+    """Nodes of an outline, and its ops after them, as one run of numbers.
 
     Per thing: `around` (the node it is directly in), `depth`. Per data edge whose ends are
     different siblings: `source`, `target` (things), `op` (the op that produces), `reader`. Per
@@ -88,7 +88,7 @@ def _mix_with_neighbors(
     color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints
 ) -> Hashes:
     """The numbers of some things mixed with their neighbors'."""
-    a, b = (np.searchsorted(members, ends).astype(np.int32) for ends in (source, target))
+    a, b = (np.searchsorted(members, endpoint).astype(np.int32) for endpoint in (source, target))
     hashes = color[members]
     for _ in range(_ROUNDS):
         total = mix(hashes)

@@ -79,8 +79,8 @@ def _precede_their_gradient(
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     oldest = np.append(seeds, len(index))[first_to_reach(start, values, seeds)]
-    # A gradient that takes no other, like the shape of a value, tells nothing of when its tape
-    # began.
+    # A gradient that takes no other, like the shape of a value, does not show when its
+    # tape began.
     joined = np.zeros(len(index), dtype=bool)
     joined[values[after[owner]]] = True
     before = np.zeros(len(index), dtype=bool)

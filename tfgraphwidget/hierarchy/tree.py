@@ -67,7 +67,7 @@ class Outline:
         names: the name of each node, "" for the root.
         scope_ids: the number of each scope by its name, as in ScopeTree.
         parent: int32 per node, the node around it.
-        members: int32 per node, how many children a group stands for; 0 for scopes.
+        members: int32 per node, how many children a group represents; 0 for scopes.
         labels: per node, the text that is written instead of the last part of the name, or "".
         part: uint8 per node, 1 in training, else 0.
         is_collapsed: bool per node, whether the scope is not drawn; it is empty then

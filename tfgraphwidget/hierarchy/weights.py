@@ -78,10 +78,10 @@ def _are_values_of(index: GraphIndex, facts: OpFacts, readers: Mask) -> Mask:
     return _come_before(index, readers, values) & values
 
 
-def _come_before(index: GraphIndex, ends: Mask, through: Mask) -> Mask:
-    """The ops from which a way leads to an end, over ops of `through` only; the ends too."""
+def _come_before(index: GraphIndex, targets: Mask, through: Mask) -> Mask:
+    """The ops from which a way leads to a target, over ops of `through` only; the targets too."""
     reader = np.repeat(np.arange(len(index)), np.diff(index.inputs.start))
-    is_on_way = through[index.inputs.values] & (through | ends)[reader]
+    is_on_way = through[index.inputs.values] & (through | targets)[reader]
     count = np.bincount(reader[is_on_way], minlength=len(index))
     start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
-    return reach(start, index.inputs.values[is_on_way], np.flatnonzero(ends))
+    return reach(start, index.inputs.values[is_on_way], np.flatnonzero(targets))

@@ -211,15 +211,15 @@ class CompoundLayout:
         visible = self.visible
         self.edge_start = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
         first = visible.child_start[visible.container][:, None]
-        ends = np.stack([visible.source, visible.target], axis=1)
+        endpoints = np.stack([visible.source, visible.target], axis=1)
         flags = (visible.tensors == 0).astype(np.int32) + 2 * visible.back.astype(np.int32)
-        fork = ends == visible.container[:, None]
+        fork = endpoints == visible.container[:, None]
         ports = np.stack([flags, visible.source_port, visible.target_port], axis=1)
         if self.layout is not None:  # a drawing of the user's has one port at each side
             ports[:, 1:] = np.minimum(ports[:, 1:], 0)
-        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), ports], axis=1).astype(
-            np.int32
-        )
+        self.edges = np.concatenate(
+            [np.where(fork, BORDER, endpoints - first), ports], axis=1
+        ).astype(np.int32)
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:

@@ -15,7 +15,7 @@ from tfgraphwidget.visible import BADGE, ViewSpec
 # A drawing that is shown whole at this zoom can be read: most boxes have room for names in letters
 # of 9 pixels.
 _READABLE = 0.55
-# Fewer boxes are no picture of a graph: the upper part of one with more tells more.
+# Fewer boxes are no picture of a graph: the upper part of one with more says more.
 _FEWEST = 6
 # pixels around a drawing that is shown whole, as in labextension/src/render/camera/camera.ts
 _MARGIN = 24

@@ -57,7 +57,7 @@ ITEM_FIELDS = (
     ("name_bytes", "u1", 0),  # UTF-8 of the full names
     ("type_start", "u4", 0),  # n + 1 offsets into type_bytes
     ("type_bytes", "u1", 0),  # UTF-8 of the op types; empty for scopes
-    ("members", "u4", 0),  # siblings that a group stands for; 0 for real ops and scopes
+    ("members", "u4", 0),  # siblings that a group represents; 0 for real ops and scopes
     ("part", "u1", 0),  # 1: gradients, optimizer and what serves only them
     ("loop", "u1", 0),  # 1: a while loop
     ("pinned", "u1", 0),  # 1: put where it is by hand
@@ -82,7 +82,7 @@ EDGE_FIELDS = (
         0,
     ),
     ("target_port", "u1", 0),  # the same of the border that it ends at
-    ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
+    ("tensors", "u4", 0),  # how many tensors the line represents; 0 when it is control inputs only
     ("route_start", "u4", 0),  # m + 1 offsets into route
     ("route", "f4", 2),  # points of a polyline from source to target; drawn with rounded corners
     ("back", "u1", 0),  # 1: a loop's way back
@@ -136,7 +136,7 @@ EFFECTS = tuple(effect for effect in Effect if effect.is_dangerous)
 class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
-    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and
+    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that represents an op, and
     the box that counts it; `badge_op`, `badge_item`: the badges, of which an op may have several.
     `names`, `types`, `labels` and `edge_labels` are the texts again. `index` is the state of the
     graph of which `visible` is drawn.
@@ -340,7 +340,7 @@ def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDAr
 
 
 def box_of(scene: Scene, name: str) -> int | None:
-    """The op, else the scope or group, of that name in a scene; with a slash behind it means the
+    """The op, else the scope or group, of that name in a scene; with a slash at the end, the
     scope.
     """
     item_of_key = {
@@ -352,8 +352,8 @@ def box_of(scene: Scene, name: str) -> int | None:
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash behind where there is such an op,
-    too.
+    """The name that an item is pinned by: a scope's has a slash at the end where there is such
+    an op, too.
     """
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
@@ -407,8 +407,8 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
 def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
     """0, 1 or 2 per item: none, some or all of its ops are chosen.
 
-    An op is counted where it belongs: one that is a badge at its readers counts in the scope of its
-    name.
+    An op is counted where it belongs: one that is a badge at its consumers counts in the scope of
+    its name.
     """
     n = len(scene)
     chosen_ops = sum_inside(

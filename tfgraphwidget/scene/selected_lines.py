@@ -1,6 +1,6 @@
 """Selected lines: those that carry something from a selected op to a selected op.
 
-A line stands for the tensors of many ops, runs in pieces through the borders of scopes, and may
+A line represents the tensors of many ops, runs in pieces through the borders of scopes, and may
 end at a closed scope of which only a part is selected. What the boxes at its ends look like does
 not say whether it is selected; the edges of the graph do. Each edge between selected ops is cut at
 the borders that it crosses, as `visible.edge_bundles` has cut it for the drawing.
@@ -37,9 +37,11 @@ def find_selected_lines(visible: VisibleGraph, index: GraphIndex, selected: Mask
     lines = np.zeros(len(visible.source), dtype=bool)
     if not selected.any() or not len(lines):
         return lines
-    ends, line_pair = np.unique(_pair(visible, visible.source, visible.target), return_inverse=True)
+    pairs, line_pair = np.unique(
+        _pair(visible, visible.source, visible.target), return_inverse=True
+    )
     producer, port, reader = _edges_between(index.inputs, index.ports, selected)
-    pieces, edge = _pieces(visible, producer, reader, ends)
+    pieces, edge = _pieces(visible, producer, reader, pairs)
     tensor = producer.astype(np.int64) * OUTPUTS + port
     span = int(max(visible.edge_tensor.max(initial=0), tensor.max(initial=0))) + 1
     of_row = np.repeat(np.arange(len(lines)), np.diff(visible.edge_tensor_start))
@@ -47,7 +49,7 @@ def find_selected_lines(visible: VisibleGraph, index: GraphIndex, selected: Mask
     lines[of_row[carried]] = True
     controls = index.controls
     producer, _, reader = _edges_between(controls, np.zeros_like(controls.values), selected)
-    pieces, _ = _pieces(visible, producer, reader, ends)
+    pieces, _ = _pieces(visible, producer, reader, pairs)
     lines |= (visible.tensors == 0) & is_among(line_pair, pieces)
     return lines
 
@@ -60,15 +62,15 @@ def _edges_between(edges: Csr, port: Ints, selected: Mask) -> tuple[Ints, Ints, 
 
 
 def _pieces(
-    visible: VisibleGraph, producer: Ints, reader: Ints, ends: npt.NDArray[np.int64]
+    visible: VisibleGraph, producer: Ints, reader: Ints, pairs: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The pieces of edges between boxes that lines are drawn of.
 
     Args:
-        ends: The pairs of ends of all lines, ascending.
+        pairs: The pair of source and target of each line (see `_pair`), ascending.
 
     Returns:
-        The place of each piece in `ends`, and the edge that it is of.
+        The place of each piece in `pairs`, and the edge that it is of.
     """
     has_box = visible.kind[visible.home_of_op] != OPEN
     has_box[visible.badge_op] = False
@@ -76,8 +78,8 @@ def _pieces(
     apart = np.flatnonzero((source != target) & has_box[producer] & has_box[reader])
     a, b, row = split_edges(visible.parent, visible.depth, source[apart], target[apart])
     pair = _pair(visible, a, b)
-    place = np.minimum(np.searchsorted(ends, pair), len(ends) - 1)
-    drawn = np.flatnonzero(ends[place] == pair)
+    place = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+    drawn = np.flatnonzero(pairs[place] == pair)
     return place[drawn], apart[row[drawn]]
 
 

@@ -92,7 +92,7 @@ def format_shape(shape: Sequence[int | None] | None) -> str:
 
 
 def static_shape(node: NodeDef, kind: int) -> str:
-    """The static shape that a variable's or a constant's NodeDef tells.
+    """The static shape that a variable's or a constant's NodeDef has.
 
     Args:
         kind: The number of the dtype (DataType).
@@ -142,7 +142,7 @@ def format_constant(tensor: TensorProto) -> str:
 
 
 def _values(tensor: TensorProto, dtype: str, count: int) -> list[object] | None:
-    """The values of a small tensor, flat; None when they cannot be told."""
+    """The values of a small tensor, flat; None when they are not known."""
     if tensor.tensor_content:
         if dtype not in _FIELDS or dtype == "string":
             return None
@@ -192,10 +192,10 @@ _MOST_AT_OP, _MOST_AT_LAYER, _LAYER = 3, 2, 40
 
 @dataclass(frozen=True, eq=False)
 class Badges:
-    """Per badge: `reader` (the item it stands in), `op` (the first it stands for), `more` (0, or
+    """Per badge: `reader` (the item it stands in), `op` (the first it represents), `more` (0, or
     for how many).
 
-    `pair_op` and `pair_badge` are all pairs of an op and a badge that stands for it, ascending by
+    `pair_op` and `pair_badge` are all pairs of an op and a badge that represents it, ascending by
     op, the first badge first.
     """
 
@@ -301,7 +301,7 @@ def _in_saver(outline: Outline, sums: Sums) -> Mask:
 def _with_handles(
     index: GraphIndex, facts: OpFacts, items: Items, op: Ints, badge: Ints
 ) -> tuple[Ints, Ints]:
-    """The pairs of an op and its badge, and those of what only stands behind such ops.
+    """The pairs of an op and its badge, and those of what only such ops use.
 
     A variable whose reads all have badges goes with them, unless something beside it, as its
     Assign, uses it; so does a read whose reads all have badges.
@@ -316,12 +316,12 @@ def _with_handles(
     stays = np.zeros(len(index), dtype=bool)
     stays[producer[~goes & beside & items.is_drawn[reader]]] = True
     stays |= items.op[items.item] < 0  # it is in something closed, and is not shown
-    behind = goes & ~stays[producer]
-    if not behind.any():
+    goes &= ~stays[producer]
+    if not goes.any():
         return op, badge
     first = np.full(len(index), -1, dtype=np.int32)
     first[op[::-1]] = badge[::-1]
-    return np.concatenate([op, producer[behind]]), np.concatenate([badge, first[reader[behind]]])
+    return np.concatenate([op, producer[goes]]), np.concatenate([badge, first[reader[goes]]])
 
 
 def ops_with_badges(badges: Badges, ops: int) -> npt.NDArray[np.bool_]:

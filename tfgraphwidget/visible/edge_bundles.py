@@ -34,7 +34,7 @@ class EdgePairs:
     """EdgeBundles between ops and closed scopes, container borders not yet heeded.
 
     One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1
-    loop's way back, `edges` how many edges of the graph the row stands for: a closed scope may hold
+    loop's way back, `edges` how many edges of the graph the row represents: a closed scope may hold
     several consumers.
     """
 
@@ -156,8 +156,8 @@ def bundle_edges(
     leaves, enters = (np.where(end >= 0, ports[np.maximum(end, 0)], -1) for end in (out, into))
     others = distinct(_line_keys(n, a, b, leaves, enters))
     keys = np.concatenate([lines, others[~is_among(others, lines)]])
-    ends, at = keys // _PORTS**2, keys % _PORTS**2
-    source, target = (ends // n).astype(np.int32), (ends % n).astype(np.int32)
+    endpoints, at = keys // _PORTS**2, keys % _PORTS**2
+    source, target = (endpoints // n).astype(np.int32), (endpoints % n).astype(np.int32)
     order = np.lexsort(
         (at, target, source, np.where(target == parent[source], target, parent[target]))
     )
@@ -180,15 +180,15 @@ def bundle_edges(
 
 
 # So many tensors have ports of their own at one border; on a border of usual width, more could not
-# be told apart.
+# be distinguished.
 MOST_PORTS = 8
 _PORTS = MOST_PORTS + 2  # and the port of control edges, and none
 
 
 def _line_keys(n: int, a: Ints, b: Ints, leaves: Ints, enters: Ints) -> Longs:
     """A number per line: of its ends, and of its ports there."""
-    ends = a.astype(np.int64) * n + b
-    return (ends * _PORTS + leaves + 1) * _PORTS + enters + 1
+    endpoints = a.astype(np.int64) * n + b
+    return (endpoints * _PORTS + leaves + 1) * _PORTS + enters + 1
 
 
 def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]:
@@ -198,26 +198,26 @@ def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]
     -1 for an end at a box.
     """
     comes_in, goes_out = a == parent[b], b == parent[a]
-    begins = np.where(comes_in, 2 * a, np.where(is_open[a], 2 * a + 1, -1))
-    ends = np.where(goes_out, 2 * b + 1, np.where(is_open[b], 2 * b, -1))
-    return begins, ends
+    out = np.where(comes_in, 2 * a, np.where(is_open[a], 2 * a + 1, -1))
+    into = np.where(goes_out, 2 * b + 1, np.where(is_open[b], 2 * b, -1))
+    return out, into
 
 
 def _assign_ports(
-    ends: tuple[Ints, Ints], row: Ints, data: EdgePairs, borders: int
+    borders: tuple[Ints, Ints], row: Ints, data: EdgePairs, border_count: int
 ) -> tuple[Ints, Ints, Ints]:
     """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors
     have there.
     """
     count = max(len(data.op), 1)
     # Each row comes to a border once, and goes on from there.
-    crossings = np.sort((ends[1].astype(np.int64) * count + row)[ends[1] >= 0])
+    crossings = np.sort((borders[1].astype(np.int64) * count + row)[borders[1] >= 0])
     border, of = crossings // count, crossings % count
     group, first = _group_crossings(border, data, of)
-    start = np.searchsorted(border[first], np.arange(borders + 1))
+    start = np.searchsorted(border[first], np.arange(border_count + 1))
     number = np.minimum(np.arange(len(first)) - start[border[first]], MOST_PORTS - 1)
     ports = []
-    for end in ends:
+    for end in borders:
         at = np.full(len(end), -1, dtype=np.int32)
         here = end >= 0
         at[here] = number[
@@ -244,8 +244,8 @@ def _group_crossings(border: Longs, data: EdgePairs, row: Longs) -> tuple[Longs,
         if len(row)
         else np.zeros(0, dtype=np.uint64)
     )
-    ends = border[begin] * (int(data.source.max(initial=0)) + 1) + data.source[row[begin]]
-    _, first, group = np.unique(_scatter(ends) ^ targets, return_index=True, return_inverse=True)
+    origins = border[begin] * (int(data.source.max(initial=0)) + 1) + data.source[row[begin]]
+    _, first, group = np.unique(_scatter(origins) ^ targets, return_index=True, return_inverse=True)
     order = np.argsort(first)  # of sorted crossings: by border
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -253,7 +253,7 @@ def _group_crossings(border: Longs, data: EdgePairs, row: Longs) -> tuple[Longs,
 
 
 def _scatter(numbers: Ints | Longs) -> npt.NDArray[np.uint64]:
-    """Random numbers of 64 bits (splitmix64): a sum of them stands for a set."""
+    """Random numbers of 64 bits (splitmix64): a sum of them represents a set."""
     z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -20,7 +20,7 @@ class Items:
     """Items breadth first. Per item: node of the outline (-1 for ops), op (-1 for nodes), parent,
     depth, openness.
 
-    Per op: `item`, what stands for it, or what is around it when it is hidden; `is_drawn` is False
+    Per op: `item`, what represents it, or what is around it when it is hidden; `is_drawn` is False
     for what is hidden.
     """
 
@@ -102,8 +102,8 @@ def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) 
 
 
 def _hidden_masks(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple[Mask, Mask]:
-    """Which nodes and which ops are hidden themselves; a slash behind says that a scope is meant,
-    and no op.
+    """Which nodes and which ops are hidden themselves; a slash at the end says that a scope is
+    meant, and no op.
 
     A group goes with the last of its members.
     """

@@ -84,8 +84,8 @@ def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
         kinds, number = np.unique(codes[foreign], return_inverse=True)
         advances[foreign] = np.array([_ADVANCES[chr(code)] for code in kinds.tolist()])[number]
     total = np.concatenate([[0], np.cumsum(advances)])
-    ends = np.cumsum(np.fromiter(map(len, beginnings), dtype=np.int64, count=len(beginnings)))
-    return np.diff(total[ends], prepend=0) / 100
+    stops = np.cumsum(np.fromiter(map(len, beginnings), dtype=np.int64, count=len(beginnings)))
+    return np.diff(total[stops], prepend=0) / 100
 
 
 _LEAST_HEAD = 2  # with fewer letters at its beginning a name is not known again
@@ -134,10 +134,10 @@ def _ranges_of(text: str) -> tuple[str, ...]:
     first, _, last = text.partition(f" {ELLIPSIS} ")
     pairs = enumerate(zip(first, last, strict=False))
     alike = next((at for at, (one, other) in pairs if one != other), min(len(first), len(last)))
-    ends = [match.end() for match in _PART_END.finditer(last) if match.end() <= alike]
-    if not ends or ends[-1] == len(last):
+    stops = [match.end() for match in _PART_END.finditer(last) if match.end() <= alike]
+    if not stops or stops[-1] == len(last):
         return ()
-    other = last[ends[-1] :]
+    other = last[stops[-1] :]
     return (f"{first} {ELLIPSIS} {other}", f"{first}{ELLIPSIS}{other}")
 
 
@@ -314,7 +314,7 @@ def scope_title(label: str, members: int, *, is_loop: bool, is_training: bool) -
 
     Args:
         label: Its label, or the last part of its name.
-        members: How many siblings it stands for, 0 for a scope.
+        members: How many siblings it represents, 0 for a scope.
         is_training: Whether it is the outermost scope of the training part around it.
 
     >>> scope_title("unit_1", 3, is_loop=False, is_training=True)

@@ -83,13 +83,13 @@ class VisibleGraph:
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8,
     KINDS), `family` (uint8), `aside` (bool), `calls` (uint8: 1 an op that calls a function, 2 a
     closed scope that holds such ops), `count` (ops inside), `variables` (variables inside), `depth`
-    (root 0), `members` (siblings that a group stands for; 0 for blocks and what is not a group),
+    (root 0), `members` (siblings that a group represents; 0 for blocks and what is not a group),
     `part` (uint8: 1 in training), `labels` (what is written instead of the name's last part, or
     ""), `structure` (uint64: equal for ops of one type and for scopes of equal structure; 0 for
     badges), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
     line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to
     others; not for open scopes and badges). Per op of the graph: `item_of_op`, the (first) item
-    that stands for it, or what is around it when it is hidden, and `home_of_op`, the same without
+    that represents it, or what is around it when it is hidden, and `home_of_op`, the same without
     badges: the box that counts it (int32). Per badge: `badge_op` and `badge_item` (int32): an op
     may have several, and the badge "+5 more" has several ops. Per edge: `source`, `target` (items;
     one may be the parent of the other: its border), `source_port`, `target_port` (the port of the
@@ -241,7 +241,7 @@ def _labels(index: GraphIndex, outline: Outline, boxes: Items) -> npt.NDArray[np
 def _badge_columns(
     index: GraphIndex, facts: OpFacts, badges: Badges, texts: Sequence[str]
 ) -> dict[str, Any]:
-    """The same of each badge; its depth and its part are those of its reader."""
+    """The same of each badge; its depth and its part are those of its consumer."""
     ops = badges.op.tolist()
     nothing = np.zeros(len(ops), dtype=np.uint8)
     return {
@@ -249,7 +249,7 @@ def _badge_columns(
         "types": [index.types[op] for op in ops],
         "labels": texts,
         "kind": np.full(len(ops), BADGE, dtype=np.uint8),
-        # The read of a variable is an Identity; what it stands for is the variable.
+        # The read of a variable is an Identity; what it represents is the variable.
         "family": np.where(
             facts.family[badges.op] == _CONTROL, _VARIABLE, facts.family[badges.op]
         ).astype(np.uint8),
@@ -307,7 +307,7 @@ def _assemble(
 
 
 def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) -> tuple[Ints, Ints]:
-    """Per op of the graph the box that counts it, and the first item that stands for it."""
+    """Per op of the graph the box that counts it, and the first item that represents it."""
     home = number[np.where(number[boxes.item] < 0, boxes.parent[boxes.item], boxes.item)]
     first = home.copy()
     first[badges.pair_op[::-1]] = of_badge[badges.pair_badge[::-1]]
@@ -351,9 +351,9 @@ def _find_isolated(index: GraphIndex, boxes: Items) -> Mask:
 
 def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
     """Per item the edges of these pairs, each counted at both of its ends."""
-    ends = np.concatenate([end for some in pairs for end in (some.source, some.target)])
+    endpoints = np.concatenate([end for some in pairs for end in (some.source, some.target)])
     edges = np.concatenate([some.edges for some in pairs for _ in range(2)])
-    return np.bincount(ends, weights=edges, minlength=items).astype(np.int32)
+    return np.bincount(endpoints, weights=edges, minlength=items).astype(np.int32)
 
 
 def _find_auxiliary(

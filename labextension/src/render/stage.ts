@@ -159,7 +159,7 @@ export class Stage {
   }
 
   /**
-   * The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a tab behind others.
+   * The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a hidden tab.
    */
   async size(): Promise<Viewport> {
     const deadline = performance.now() + PATIENCE;
@@ -536,7 +536,7 @@ function drawnItem(scene: Scene, name: string): number {
   return scene.byKey.get(`${name}/`) ?? scene.byKey.get(name) ?? -1;
 }
 
-/** The ops and closed scopes that stand for some ops; those in a closed group have none. */
+/** The ops and closed scopes that represent some ops; those in a closed group have none. */
 function closedItems(scene: Scene, names: readonly string[]): number[] {
   return names
     .map((name) => visibleItem(scene, name))

@@ -191,9 +191,9 @@ class TrackSeparator:
             return False
         if track == points[first][axis]:
             return True
-        # The pieces before and behind it become longer or shorter, and do not turn round.
-        behind, ahead = points[first - 1][axis], points[first + 2][axis]
-        if any((points[first][axis] - end) * (track - end) < 0 for end in (behind, ahead)):
+        # The pieces before and after it become longer or shorter, and do not turn round.
+        before, after = points[first - 1][axis], points[first + 2][axis]
+        if any((points[first][axis] - end) * (track - end) < 0 for end in (before, after)):
             return False
         piece: list[Point] = (
             [(track, low), (track, high)] if axis == 0 else [(low, track), (high, track)]

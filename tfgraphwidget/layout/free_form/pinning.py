@@ -57,7 +57,7 @@ class Pins:
 
 
 def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
-    """The items by name, scopes and groups with a slash behind: an op may have the same name.
+    """The items by name, scopes and groups with a slash at the end: an op may have the same name.
 
     Args:
         names: The names of the items, in order.
@@ -123,7 +123,7 @@ def meant_key(name: str, all_keys: Collection[str]) -> str:
     """The known key that a name means: itself, a scope without its slash, an op with one; or "".
 
     Args:
-        name: The name of an item, with or without a slash behind.
+        name: The name of an item, with or without a slash at the end.
     """
     bare = name.rstrip("/")
     return next((key for key in (name, f"{bare}/", bare) if key in all_keys), "")
@@ -154,26 +154,26 @@ def apply_pins(
     _resolve_overlaps(corner, sizes, list(pinned))
     width, height = np.maximum((corner + sizes).max(axis=0), [layout.width, layout.height]).tolist()
     stirred = np.abs(corner - layout.corner).max(axis=1) > _STILL
-    ends, route, stop = edges[:, :2], layout.route.copy(), np.cumsum(layout.points)
-    route[stop[ends[:, 1] == BORDER] - 1, 1] = height
-    to_reroute = np.asarray(np.append(stirred, False)[ends].any(axis=1))
+    endpoints, route, stop = edges[:, :2], layout.route.copy(), np.cumsum(layout.points)
+    route[stop[endpoints[:, 1] == BORDER] - 1, 1] = height
+    to_reroute = np.asarray(np.append(stirred, False)[endpoints].any(axis=1))
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
     # from the end of a line to the beginning of the next there is no piece
     hit[stop[:-1] - 1] = False
     to_reroute[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
     by = (
-        PolylineRerouter(layout, ends, corner, sizes, height)
+        PolylineRerouter(layout, endpoints, corner, sizes, height)
         if is_slanted(layout)
         else OrthogonalRouter(corner, sizes, width, height)
     )
-    route, points = _reroute(route, layout.points, ends, to_reroute, by)
+    route, points = _reroute(route, layout.points, endpoints, to_reroute, by)
     return replace(layout, corner=corner, width=width, height=height, route=route, points=points)
 
 
 def _reroute(
     route: Floats,
     points: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int32],
+    endpoints: npt.NDArray[np.int32],
     to_reroute: Mask,
     by: OrthogonalRouter | PolylineRerouter,
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -181,10 +181,10 @@ def _reroute(
     start = np.concatenate([[0], np.cumsum(points)])
     routes = [route[a:b] for a, b in pairwise(start.tolist())]
     rows = to_reroute.nonzero()[0].tolist()
-    entries = _entries(rows, routes, ends, by) if isinstance(by, OrthogonalRouter) else {}
+    entries = _entries(rows, routes, endpoints, by) if isinstance(by, OrthogonalRouter) else {}
     tracks = TrackSeparator(by.low, by.high) if isinstance(by, OrthogonalRouter) else None
     for number in rows:
-        (source, target), before = ends[number].tolist(), routes[number].tolist()
+        (source, target), before = endpoints[number].tolist(), routes[number].tolist()
         way = by.route(source, target, [(x, y) for x, y in before], entries.get(number))
         routes[number] = np.array(tracks.add(source, way) if tracks else way)
     lengths = np.array([len(way) for way in routes], dtype=np.int64)
@@ -192,18 +192,18 @@ def _reroute(
 
 
 def _entries(
-    rows: list[int], routes: list[Floats], ends: npt.NDArray[np.int32], by: OrthogonalRouter
+    rows: list[int], routes: list[Floats], endpoints: npt.NDArray[np.int32], by: OrthogonalRouter
 ) -> dict[int, Point]:
     """Where each of these edges comes to its box, if all edges to that are routed again."""
     begins = [
         float(way[0, 0]) if source == BORDER else by.middle_of(source)
-        for (source, _), way in zip(ends.tolist(), routes, strict=True)
+        for (source, _), way in zip(endpoints.tolist(), routes, strict=True)
     ]
-    again = np.zeros(len(ends), dtype=bool)
+    again = np.zeros(len(endpoints), dtype=bool)
     again[rows] = True
     entries: dict[int, Point] = {}
-    for target in {int(ends[row, 1]) for row in rows} - {BORDER}:
-        edges = np.flatnonzero(ends[:, 1] == target)
+    for target in {int(endpoints[row, 1]) for row in rows} - {BORDER}:
+        edges = np.flatnonzero(endpoints[:, 1] == target)
         if again[edges].all():
             places = by.entries(target, (begins[edge] for edge in edges))
             entries |= {int(edge): places[begins[edge]] for edge in edges}

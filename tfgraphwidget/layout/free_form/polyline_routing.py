@@ -87,7 +87,7 @@ class ObstacleAvoidance:
         )[1]
 
     def _bend(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
-        """The points behind `start` of a way to `end`."""
+        """The points after `start` of a way to `end`."""
         obstacle = self._find_obstacle(start, end, through)
         if obstacle < 0:
             return [end]

@@ -182,16 +182,19 @@ def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
 
 
 def is_too_distorted(
-    drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]
+    drawing: LayoutRecord, aspect: float, fresh_layout: Callable[[], LayoutRecord]
 ) -> bool:
     """Decide whether a derived layout is far from square and much worse than a fresh one.
 
     Args:
         drawing: A layout that was derived from an earlier one.
         aspect: The target ratio of width to height.
+        fresh_layout: Lays the same graph out without an earlier layout.
     """
     ratio = max(drawing.layout.width, 1.0) / max(drawing.layout.height, 1.0)
     if len(drawing.sizes) < _FEW or 1 / _HOPELESS <= ratio <= _HOPELESS:
         return False
-    now, fresh = (cost(one.layout.height, one.layout.width, aspect) for one in (drawing, anew()))
+    now, fresh = (
+        cost(one.layout.height, one.layout.width, aspect) for one in (drawing, fresh_layout())
+    )
     return now > _WASTE * fresh

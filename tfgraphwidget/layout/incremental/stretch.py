@@ -126,7 +126,7 @@ def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dic
     return {vertex: estimate.get(vertex, right) for vertex in vertices}
 
 
-Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
+Neighbors = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
 """By dummy node, what is above it and how far aside it leaves that; and what is below it."""
 
 
@@ -138,10 +138,10 @@ def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None
     Args:
         x: The x of its vertices; it is changed.
     """
-    ends = _ends(graph, number)
+    neighbors = _find_neighbors(graph, number)
     place = {vertex: (row, i) for row in graph.layers[number] for i, vertex in enumerate(row)}
-    for dummies in _chains(x, ends):
-        straight = _straight_places(graph, x, ends, dummies)
+    for dummies in _chains(x, neighbors):
+        straight = _straight_places(graph, x, neighbors, dummies)
         if not straight or any(abs(at - x[dummies[0]]) < SAME for at in straight):
             continue
         low, high = -inf, inf
@@ -156,7 +156,7 @@ def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None
             x[vertex] = new_x
 
 
-def _ends(graph: LayeredGraph, number: int) -> Ends:
+def _find_neighbors(graph: LayeredGraph, number: int) -> Neighbors:
     """What is above and below each dummy node of a column."""
     nodes = graph.node_count
     above: dict[int, list[tuple[int, float]]] = {}
@@ -172,9 +172,9 @@ def _ends(graph: LayeredGraph, number: int) -> Ends:
     return above, below
 
 
-def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
+def _chains(x: dict[int, float], neighbors: Neighbors) -> list[list[int]]:
     """Chains of dummy nodes right below each other."""
-    above, below = ends
+    above, below = neighbors
 
     def continues(upper: int, lower: int) -> bool:
         """Whether the lower one is a dummy node right below the upper one."""
@@ -196,10 +196,10 @@ def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
 
 
 def _straight_places(
-    graph: LayeredGraph, x: dict[int, float], ends: Ends, dummies: list[int]
+    graph: LayeredGraph, x: dict[int, float], neighbors: Neighbors, dummies: list[int]
 ) -> list[float]:
     """The x at which a chain is straight at one of its ends, those above it first."""
-    above, below = ends
+    above, below = neighbors
     first = dummies[0]
     hyperedge = graph.hyperedge[first - graph.node_count]
     places = []

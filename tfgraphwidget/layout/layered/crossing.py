@@ -210,14 +210,14 @@ class _BarycenterSweeps:
     def _count_below(self, level: int) -> int:
         """Count the crossings between a layer and the next."""
         place, below = self.place, self.below
-        lower_ends: list[int] = []
+        lower_places: list[int] = []
         for vertex in self.layers[level]:
             near = below[vertex]
             if len(near) == 1:
-                lower_ends.append(place[near[0]])
+                lower_places.append(place[near[0]])
             else:
-                lower_ends += sorted([place[other] for other in near])
-        return _inversions(lower_ends)
+                lower_places += sorted([place[other] for other in near])
+        return _inversions(lower_places)
 
     def swap(self) -> None:
         """Swap neighbors in a layer as long as that removes crossings."""

@@ -55,8 +55,8 @@ def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
 
     It is 0 on top, and -1 for a hyperedge that goes straight down.
 
-    >>> ends = [((0.0,), (50.0,)), ((20.0,), (20.0,)), ((30.0,), (90.0,))]
-    >>> assign_tracks([HyperedgeSpan(*tops_and_bottoms) for tops_and_bottoms in ends])
+    >>> hyperedges = [((0.0,), (50.0,)), ((20.0,), (20.0,)), ((30.0,), (90.0,))]
+    >>> assign_tracks([HyperedgeSpan(*tops_and_bottoms) for tops_and_bottoms in hyperedges])
     [1, -1, 0]
     """
     bent = []
@@ -251,19 +251,19 @@ def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
     # Nodes that share their lower side with an edge that enters there: a reversed one, or one
     # within the layer.
     entered_below = {target for _, target, _ in graph.sides[number]}
-    lower_ends: dict[tuple[int, Hyperedge], list[int]] = {}
+    lower_vertices: dict[tuple[int, Hyperedge], list[int]] = {}
     for upper, lower, hyperedge in graph.links[number]:
         if hyperedge[0] == "back":
             entered_below.add(upper)
-        lower_ends.setdefault((upper, hyperedge), []).append(lower)
+        lower_vertices.setdefault((upper, hyperedge), []).append(lower)
 
     entering: dict[int, list[tuple[Hyperedge, float]]] = {}
-    for (upper, hyperedge), ends in lower_ends.items():
+    for (upper, hyperedge), below in lower_vertices.items():
         x = column.x[upper]
         if upper < nodes:
-            x = _outlet(graph, column, (upper, hyperedge), ends, shared=upper in entered_below)
+            x = _outlet(graph, column, (upper, hyperedge), below, shared=upper in entered_below)
         column.outlet[(upper, hyperedge)] = x
-        for lower in ends:
+        for lower in below:
             if lower < nodes:
                 entering.setdefault(lower, []).append((hyperedge, x))
     for node, lines in entering.items():
@@ -274,7 +274,7 @@ def _outlet(
     graph: LayeredGraph,
     column: Column,
     outlet: tuple[int, Hyperedge],
-    ends: list[int],
+    below: list[int],
     *,
     shared: bool,
 ) -> float:
@@ -290,10 +290,10 @@ def _outlet(
         x += BACK_ASIDE
     elif shared:
         x -= BACK_ASIDE
-    if len(ends) > 1:
+    if len(below) > 1:
         return x
     # Straight above its end, if the boxes overlap enough.
-    straight = _nearest_entry(graph, column, ends[0], hyperedge, x)
+    straight = _nearest_entry(graph, column, below[0], hyperedge, x)
     is_on_node = abs(straight - middle) <= graph.problem.sizes[node][0] / 2 - CORNER
     return straight if is_on_node else x
 
@@ -345,7 +345,7 @@ def _assign_heights(
     """Choose the y of boxes, of the tracks between the rows and of the column's lower end."""
     nodes, sizes = graph.node_count, graph.problem.sizes
     last = graph.last_level(number)
-    between = _hyperedge_ends(graph, number, column)
+    between = _tops_and_bottoms(graph, number, column)
     head = 0.0  # above the first row
     if graph.layers[number][0]:
         # Above several columns is a channel, which has room for arrow heads.
@@ -366,16 +366,16 @@ def _assign_heights(
     column.height = skyline.lowest((0.0, below_nodes, ABOVE))
 
 
-Ends = tuple[list[float], list[float]]
+TopsAndBottoms = tuple[list[float], list[float]]
 """The x where a hyperedge comes from above, and the x where it goes on below."""
 
 
-def _hyperedge_ends(
+def _tops_and_bottoms(
     graph: LayeredGraph, number: int, column: Column
-) -> list[dict[Hyperedge, Ends]]:
+) -> list[dict[Hyperedge, TopsAndBottoms]]:
     """Below each level, where every hyperedge comes from and goes to."""
     nodes = graph.node_count
-    between: list[dict[Hyperedge, Ends]] = [{} for _ in graph.layers[number]]
+    between: list[dict[Hyperedge, TopsAndBottoms]] = [{} for _ in graph.layers[number]]
     for upper, lower, hyperedge in graph.links[number]:
         tops, bottoms = between[graph.level[upper]].setdefault(hyperedge, ([], []))
         tops.append(column.outlet[(upper, hyperedge)])
@@ -400,7 +400,7 @@ def same_layer_ports(
 
 
 def _lay_tracks(
-    skyline: Skyline, hyperedges: dict[Hyperedge, Ends], level: int, column: Column
+    skyline: Skyline, hyperedges: dict[Hyperedge, TopsAndBottoms], level: int, column: Column
 ) -> None:
     """Give each hyperedge the y of its track in the space below a level."""
     spans = [

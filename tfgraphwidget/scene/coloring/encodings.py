@@ -321,7 +321,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_missing(value: object) -> bool:
-    """Whether a value stands for none."""
+    """Whether a value means that there is none."""
     if isinstance(value, numbers.Real):
         try:
             return not math.isfinite(value)
@@ -378,7 +378,7 @@ def _spread_over_ops(by_name: Mapping[str, object], index: GraphIndex) -> list[o
 
 
 def _ops(index: GraphIndex, name: str) -> list[int] | None:
-    """The ops that an op's, a tensor's or a scope's name stands for; None for an unknown one."""
+    """The ops that an op's, a tensor's or a scope's name represents; None for an unknown one."""
     tree = index.scopes
     if name in index.ids:
         return [index.ids[name]]

@@ -122,7 +122,7 @@ _Rgb = tuple[float, float, float]
 
 
 def theme_on(background: str, text: str) -> Theme:
-    """The colors of a drawing on a background, which tells a dark theme from a light one.
+    """The colors of a drawing on a background, whose lightness says whether the theme is dark.
 
     Args:
         background: Its color, as "#rrggbb" or "rgb(255, 255, 255)".

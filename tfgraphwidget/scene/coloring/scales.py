@@ -1,6 +1,6 @@
 """Scales: values of ops as tints of the boxes, as a note below each, and as a legend.
 
-An op has a category or a number. A box that stands for many ops has the category of most of them,
+An op has a category or a number. A box that represents many ops has the category of most of them,
 or the sum or mean of their numbers. Color is never the only sign: every tint comes with a note.
 """
 
@@ -37,7 +37,7 @@ class Categories:
     """Per op `code` (int32, -1 for none), the number of its label; `labels` are ordered by how many
     ops have them.
 
-    `rank` (int per op, or None) says who speaks for a box that stands for many: those of the
+    `rank` (int per op, or None) says who speaks for a box that represents many: those of the
     highest rank in it. `none` is what ops without a category are called. `boxes` are the codes of
     scopes that have one of their own, and `totals` then the ops in all scopes of a label.
     """
@@ -120,8 +120,8 @@ class Numbers:
     at: Ints | None = None
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the ramp, independent of which scopes are open."""
+    def limits(self) -> tuple[float, float]:
+        """The limits of the ramp, independent of which scopes are open."""
         finite = self.value[np.isfinite(self.value)]
         if self.total:
             finite = finite[finite > 0]
@@ -134,12 +134,12 @@ class Numbers:
     @property
     def is_wide(self) -> bool:
         """Whether the ramp goes by powers of ten."""
-        low, high = self.ends
+        low, high = self.limits
         return low > 0 and high > _SPAN * low
 
     def tint(self, values: Floats) -> Tint:
         """128 … 255; 0 for what has no value, and for a cost of nothing."""
-        low, high = self.ends
+        low, high = self.limits
         none = ~np.isfinite(values) | (self.total & (values <= 0))
         totals = np.clip(np.where(none, low, values), low, high)
         if self.is_wide:
@@ -152,7 +152,7 @@ class Numbers:
 
     def legend(self, by: str) -> Legend:
         """The ramp."""
-        low, high = self.ends
+        low, high = self.limits
         if not np.isfinite(self.value).any() or (self.total and high <= 0):
             return Legend(by, notice=self.notice)
         least = self.value[(self.value > 0) & np.isfinite(self.value)].min(initial=np.inf)
@@ -188,7 +188,7 @@ def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
     count = np.bincount(item[is_known], minlength=len(scene))
     is_open = scene.kind == OPEN
     if is_open.any():
-        boxes = np.where(scene.kind == BADGE, 0, 1)  # what badges stand for is counted at home
+        boxes = np.where(scene.kind == BADGE, 0, 1)  # what badges represent is counted at home
         total = np.where(is_open, sum_inside(scene.parent, total * boxes), total)
         count = np.where(is_open, sum_inside(scene.parent, count * boxes), count)
     values = np.full(len(scene), np.nan)

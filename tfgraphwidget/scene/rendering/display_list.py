@@ -222,7 +222,7 @@ class _Painter:
         return Box(_expand_place(self._boxes_of[item], gap), radius, fill, line, thick, dash)
 
     def _boxes(self) -> Iterator[Box]:
-        """Ops, closed scopes with the cards behind them, and badges, which lie in the boxes of
+        """Ops, closed scopes with the cards under them, and badges, which lie in the boxes of
         their consumers.
         """
         scene = self._scene
@@ -266,10 +266,10 @@ class _Painter:
             for start in np.arange(x - h, x + w, 9.0).tolist():
                 left, right = max(start, x), min(start + h, x + w)
                 if left < right:
-                    ends = np.array(
+                    diagonal = np.array(
                         [[left, y + h - (left - start)], [right, y + h - (right - start)]]
                     )
-                    yield Polyline(ends, self._marks["partly"], 1.5, alpha=0.3)
+                    yield Polyline(diagonal, self._marks["partly"], 1.5, alpha=0.3)
             yield box
 
     def _dotted_frame(self, item: int) -> Iterator[Shape]:

@@ -67,7 +67,7 @@ export interface Arrival {
 
 /** Nominal type of 12 pixels is then still read with ease. */
 const READABLE = 0.6;
-/** From farther away not even boxes can be told apart. */
+/** From farther away not even boxes can be distinguished. */
 const SPECKS = 0.1;
 const MARGIN = 24;
 

@@ -160,7 +160,7 @@ function drawSpecks(pen: Pen, items: readonly number[], fill: string): void {
   }
 }
 
-/** The cards behind a closed scope: there is more inside; two behind a group of several. */
+/** The cards under a closed scope: there is more inside; two under a group of several. */
 function drawStacks(pen: Pen, items: readonly number[]): void {
   const { ctx, frame } = pen;
   const shift = 3 * frame.camera.zoom;

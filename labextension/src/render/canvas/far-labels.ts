@@ -16,7 +16,7 @@ import { shorten, twoLines } from "./typesetter";
 
 /** No text is smaller, in CSS pixels; where nominal text would be, scopes have signposts. */
 export const LEGIBLE = 9;
-/** A name of fewer letters tells nothing. */
+/** A name of fewer letters says nothing. */
 const LEAST_LETTERS = 3;
 /**
  * Widths of the letters from the space on, in hundredths of the size, as in Python's

@@ -269,7 +269,7 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   drawHeaderNote(pen, item, left + (PADDING + BEFORE_NOTE) * zoom + wide, middle);
 }
 
-/** The number of a colored scope, behind its name where the header has room for it. */
+/** The number of a colored scope, after its name where the header has room for it. */
 function drawHeaderNote(pen: Pen, item: number, x: number, y: number): void {
   const { ctx, frame, typesetter } = pen;
   const note = frame.paint.notes[item] ?? "";
@@ -357,7 +357,7 @@ function farNotes(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Map<number, s
   return all;
 }
 
-/** A signpost, with the number of its scope below, or behind it in a header. */
+/** A signpost, with the number of its scope below, or after it in a header. */
 function writeFar(
   pen: Pen,
   item: number,

@@ -56,16 +56,16 @@ export function twoLines(
 
 /** With fewer letters at its beginning a name is not known again. */
 const LEAST_HEAD = 2;
-/** The index of a part of a name: what tells it from its siblings. */
+/** The index of a part of a name: what distinguishes it from its siblings. */
 const INDEX = /\d+(?=[/.)]|$)/g;
 
 /**
- * The longest beginning that fits with an ellipsis behind it. The end of a name tells more, so it
+ * The longest beginning that fits with an ellipsis after it. The end of a name says more, so it
  * keeps a piece, from its last index on if there is room; "layer_0 … layer_2" becomes "layer_0 … 2"
  * first, and has one ellipsis always.
  */
 export function shorten(label: string, fits: (part: string) => boolean): string {
-  // What tells "block_7_*" from its siblings is the number, and that it is a group is seen.
+  // What distinguishes "block_7_*" from its siblings is the number, and that it is a group is seen.
   const name = label.replace(/[_/.]\*$/, "");
   if (name !== label) return fits(name) ? name : shorten(name, fits);
   const range = rangesOf(label).find(fits);

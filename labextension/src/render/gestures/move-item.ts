@@ -21,7 +21,7 @@ export function movableItem(
   inside: boolean,
   camera: Camera,
 ): number {
-  // A chip goes where its reader goes.
+  // A badge goes where its consumer goes.
   const item = at(scene.kind, pressed) === BADGE ? at(scene.parent, pressed) : pressed;
   if (item <= 0 || inside) return -1;
   const height = at(scene.kind, item) === OPEN ? HEADER : boxOf(scene.box, item).height;
