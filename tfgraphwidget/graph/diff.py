@@ -565,7 +565,11 @@ class GraphComparison:
         self.renamed = {was: name for was, name in pairs if was != name}
 
     def difference(self, *, whole_library: bool) -> Difference:
-        """All of it."""
+        """All that differs.
+
+        Args:
+            whole_library: Whether functions that no op calls are compared too.
+        """
         there = set(self.pair)
         inside = tuple(self._inside())
         changed = tuple(self.changed_ops())
