@@ -214,7 +214,7 @@ def test_variables_are_not_taken_for_tensors_that_are_none():
     ):
         ge.reroute_ts(x, ref, can_modify=add.op)
     with pytest.raises(
-        TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"
+        TypeError, match="'add' changes the variable 'v:0', and no placeholder can replace"
     ):
         ge.detach_inputs(add.op)
     assert not [op for op in graph.get_operations() if "geph" in op.name]

@@ -462,7 +462,7 @@ def test_what_changes_a_variable_outside_shares_it_or_is_refused():
     assert session.run(info.transformed(total), {view.inputs[1]: 2.0}) == 2.0
     assert session.run(total) == 7.0
     with pytest.raises(
-        TypeError, match="'add' changes the variable 'v:0', and no placeholder can stand"
+        TypeError, match="'add' changes the variable 'v:0', and no placeholder can replace"
     ):
         ge.copy([add.op, total.op], tf.Graph())
 

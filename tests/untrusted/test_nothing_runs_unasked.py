@@ -20,7 +20,7 @@ from tests.untrusted.processes import Ended, run_apart
 from tests.untrusted.verbs import METHODS
 from tfgraphwidget.graph import effect_of
 
-SAMPLE = 130  # cells of the matrix in `make test`; most take a tenth of a second
+SAMPLE = 140  # cells of the matrix in `make test`; most take a tenth of a second
 # What runs a graph, or hands it to TensorFlow: what is tried on each op type that there is.
 RUNNING = (
     *(

@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     IDENTITY,
     IFS,
+    MAKES_TENSOR_LIST,
     WHILE_LOOPS,
     GraphIndex,
     called_functions,
@@ -36,7 +37,6 @@ Array = np.ndarray
 MAX_ROUNDS = 2_000  # rounds of a loop that are run one by one: some seconds
 MAX_DEPTH = 20  # calls in calls: a function that calls itself has no end
 
-_MAKES_LIST = frozenset({"EmptyTensorList", "TensorListFromTensor", "TensorListReserve"})
 _WRITES_LIST = {"TensorListSetItem": 2, "TensorListPushBack": 1}
 """The input that is written to a list, by the op type."""
 
@@ -240,7 +240,7 @@ class _Call:
         op = self.index.op(source)
         while self.index.types[op] in IDENTITY:
             op = self.index.input_lists[op][0]
-        if self.index.types[op] not in _MAKES_LIST:
+        if self.index.types[op] not in MAKES_TENSOR_LIST:
             raise GraphEditError(
                 f"argument {argument!r} is a variant of {self.index.types[op]} "
                 f"{self.index.names[op]!r}, which cannot be given to a function alone.",

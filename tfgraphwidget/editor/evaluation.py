@@ -156,7 +156,13 @@ class Evaluator:
         )
         new_names = dict(changes.renamed) if is_whole else None
         signatures = signature_changes(executor.source.signatures, executor.signatures, new_names)
-        return replace(changes, signatures=signatures, between=("as it was opened", "as it is now"))
+        return replace(
+            changes,
+            signatures=signatures,
+            # The user has made these edits, and each of them counts.
+            explained=(),
+            between=("as it was opened", "as it is now"),
+        )
 
     def compare(
         self,

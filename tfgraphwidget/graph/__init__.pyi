@@ -107,6 +107,7 @@ from .op_types import AXIS_CHANGES as AXIS_CHANGES
 from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
 from .op_types import BROADCASTING as BROADCASTING
+from .op_types import CANCELLING as CANCELLING
 from .op_types import CASES as CASES
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
@@ -114,6 +115,7 @@ from .op_types import CHECKS as CHECKS
 from .op_types import COMMUTATIVE as COMMUTATIVE
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
+from .op_types import CONTRACTIONS as CONTRACTIONS
 from .op_types import DIVISIONS as DIVISIONS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
 from .op_types import DROPOUT_MASKS as DROPOUT_MASKS
@@ -150,6 +152,7 @@ from .op_types import LAYER_KERNELS as LAYER_KERNELS
 from .op_types import LIST_FORWARDING as LIST_FORWARDING
 from .op_types import LOOP_CONDITION as LOOP_CONDITION
 from .op_types import MADE_OUTSIDE_CONTEXTS as MADE_OUTSIDE_CONTEXTS
+from .op_types import MAKES_TENSOR_LIST as MAKES_TENSOR_LIST
 from .op_types import MERGE as MERGE
 from .op_types import NEXT as NEXT
 from .op_types import NO_HALF_KERNELS as NO_HALF_KERNELS
@@ -176,6 +179,7 @@ from .op_types import SIZE_FORWARDING as SIZE_FORWARDING
 from .op_types import SIZE_VECTORS as SIZE_VECTORS
 from .op_types import STATIC_TABLES as STATIC_TABLES
 from .op_types import SUMS as SUMS
+from .op_types import SUMS_OF_LAST_AXIS as SUMS_OF_LAST_AXIS
 from .op_types import SWITCH as SWITCH
 from .op_types import TABLE_EXPORTS as TABLE_EXPORTS
 from .op_types import TABLE_FILE_INITIALIZERS as TABLE_FILE_INITIALIZERS

@@ -18,13 +18,6 @@ from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.traversal import forward
 
-# They hand a value on as it is, or in another dtype.
-PASSED_ON = op_types.HANDS_ON | op_types.VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
-CASTS = frozenset({"Cast", "Bitcast"})
-# They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
-SCALES_AND_SHIFTS = op_types.FUSED_BATCH_NORMS | {
-    *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
-}
 WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
 MOST_STEPS = 32  # doublings: of a chain of 2^32 ops
 

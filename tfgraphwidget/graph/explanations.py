@@ -13,24 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.graph.contraction import (
-    CASTS,
-    PASSED_ON,
-    SCALES_AND_SHIFTS,
-    computed_from_weights,
-    handed_on,
-)
+from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_matching import is_rounded
 from tfgraphwidget.graph.op_types import (
+    CASTS,
     CONSTANTS,
     FOLDABLE_LAYERS,
     FUSED_BATCH_NORMS,
     GATHERS,
     HANDLES,
+    PASSED_ON,
     PLACEHOLDERS,
     RESOURCE_READS,
+    SCALES_AND_SHIFTS,
+    SQUARE_ROOTS,
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import backward
@@ -43,7 +41,6 @@ CHANGES = (FROZEN, FOLDED, PRECISION, IDENTITIES)
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
-SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 READS = VARIABLE_READS | RESOURCE_READS | GATHERS
 

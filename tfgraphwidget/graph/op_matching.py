@@ -28,16 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.contraction import (
-    CASTS,
-    PASSED_ON,
-    SCALES_AND_SHIFTS,
-    contracted_edges,
-)
+from tfgraphwidget.graph.contraction import contracted_edges
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
-from tfgraphwidget.graph.op_types import ASSIGNS, CONSTANTS
+from tfgraphwidget.graph.op_types import ASSIGNS, CASTS, CONSTANTS, PASSED_ON, SCALES_AND_SHIFTS
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part

@@ -628,3 +628,36 @@ UNPACKING = frozenset(
         ),
     }
 )
+
+# Usual changes, past which two graphs are matched
+
+# They hand a value on as it is.
+PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
+# They hand a value on in another dtype.
+CASTS = frozenset({"Cast", "Bitcast"})
+# They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
+SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
+    *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
+}
+# A batch norm that is not fused takes one of the variance.
+SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
+
+# Rounding
+
+# Each of their outputs is a sum of products of two inputs.
+CONTRACTIONS = BATCH_MATMULS | {
+    *("MatMul", "SparseTensorDenseMatMul", "Einsum", "XlaDotV2", "_FusedMatMul", "_FusedConv2D"),
+    *("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "DepthwiseConv2dNative"),
+    *("DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput"),
+    *("Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"),
+}
+# They sum over the last axis, and give as many elements as they take.
+SUMS_OF_LAST_AXIS = frozenset({"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits"})
+# Their result may be much smaller than what it is computed from.
+CANCELLING = frozenset(
+    {"Add", "AddN", "AddV2", "BiasAdd", "Mean", "SquaredDifference", "Sub", "Sum"}
+)
+
+# Tensor lists
+
+MAKES_TENSOR_LIST = frozenset({"EmptyTensorList", "TensorListFromTensor", "TensorListReserve"})

@@ -80,7 +80,7 @@ def detach_inputs(sgv: object, control_inputs: bool = False) -> tuple[SubGraphVi
 
     Raises:
         TypeError: `sgv` is something else, or an op of the view changes a variable outside
-            (`float32_ref`), for which no placeholder can stand.
+            (`float32_ref`), which no placeholder can replace.
         GraphFinalized: The graph is finalized.
     """
     view = make_view(sgv)

@@ -60,5 +60,5 @@ def test_a_frozen_file_is_explained_and_equal_layers_are_selected(
     hand.click(more)
     hand.widget.settled()
     shoot(page, "alike_light")
-    selected = "sorted({op.split('/')[0] for op in editor.view.selection.ops})"
+    selected = "sorted({op.split('/')[0] for op in editor.selection.ops})"
     assert notebook.kernel_eval(selected) == ["layer_0", "layer_1", "layer_2"]

@@ -61,13 +61,14 @@ class ColumnAssembly:
     @property
     def passing(self) -> list[float]:
         """How many edges pass from each column to a later one, as `wrap_columns` counts them."""
-        passing = [0.0] * (len(self.columns) - 1)
+        # On the right of the last column, too, edges pass: those that come back to an earlier one.
+        passing = [0.0] * len(self.columns)
         for _, column in self.gutter:
             passing[column] += 0.5
         for chains in self.graph.chains:
             for chain in chains[:-1]:
                 passing[chain.column] += 0.5
-        return passing
+        return passing[:-1]
 
     def to_layout(self) -> MutableLayout:
         """Return the boxes and the routes of all edges, in pixels."""

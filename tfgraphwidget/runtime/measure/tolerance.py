@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfgraphwidget.errors import InvalidArgument
+from tfgraphwidget.graph import CANCELLING, CONTRACTIONS, SUMS_OF_LAST_AXIS
 
 EPSILON = {
     "float64": 2.0**-52,
@@ -32,38 +33,6 @@ LEAST_TERMS = 4.0  # an op without a sum, such as Tanh, is right to about two ro
 CALLED_SUM = 1024  # terms of the sums that a called function hides: a layer of so many units
 LARGEST = 0.1  # of the scale: what differs by more is never called rounding
 
-_CONTRACTIONS = frozenset(
-    {
-        "BatchMatMul",
-        "BatchMatMulV2",
-        "BatchMatMulV3",
-        "Conv2D",
-        "Conv2DBackpropFilter",
-        "Conv2DBackpropInput",
-        "Conv3D",
-        "Conv3DBackpropFilterV2",
-        "Conv3DBackpropInputV2",
-        "DepthwiseConv2dNative",
-        "DepthwiseConv2dNativeBackpropFilter",
-        "DepthwiseConv2dNativeBackpropInput",
-        "Einsum",
-        "MatMul",
-        "SparseTensorDenseMatMul",
-        "XlaDotV2",
-        "_FusedConv2D",
-        "_FusedMatMul",
-    }
-)
-"""Ops each of whose outputs is a sum of products of two inputs."""
-
-_NORMALIZES = frozenset({"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits"})
-"""Ops that sum over the last axis, and give as many elements as they take."""
-
-_SUBTRACTS = frozenset(
-    {"Add", "AddN", "AddV2", "BiasAdd", "Mean", "SquaredDifference", "Sub", "Sum"}
-)
-"""Ops whose result may be much smaller than what it is computed from."""
-
 
 def epsilon(*dtypes: str) -> float:
     """The coarsest of the roundings of some dtypes; 0 where all are exact."""
@@ -78,9 +47,9 @@ def terms(op_type: str, inputs: Sequence[tuple[int, ...]], output: tuple[int, ..
     """
     sizes = sorted((math.prod(shape) for shape in inputs), reverse=True)
     size = max(1, math.prod(output))
-    if op_type in _CONTRACTIONS and len(sizes) > 1:
+    if op_type in CONTRACTIONS and len(sizes) > 1:
         return max(1.0, math.sqrt(sizes[0] * sizes[1] / size), sizes[0] / size)
-    if op_type in _NORMALIZES:
+    if op_type in SUMS_OF_LAST_AXIS:
         return float(max(1, *output[-1:]))
     return max(1.0, sizes[0] / size) if sizes else 1.0
 
@@ -92,7 +61,7 @@ def growth(op_type: str, inputs: Iterable[float], output: float) -> float:
         inputs: The scales of the op's inputs.
         output: The scale of the output.
     """
-    if op_type not in _SUBTRACTS or not output:
+    if op_type not in CANCELLING or not output:
         return 1.0
     return max(1.0, max(inputs, default=0.0) / output)
 
