@@ -291,9 +291,9 @@ def _check_edges(changes: Iterable[tuple[Operation, int, End, End]]) -> None:
         if takes_reference(op, k) and not is_reference(then.dtype):
             if isinstance(then, Hole):
                 raise TypeError(
-                    f"{op.name!r} changes the variable {now.name!r}, and no placeholder can replace "
-                    f"a variable; take {live(now).op.name!r} into the view, or {op.name!r} out of "
-                    "it."
+                    f"{op.name!r} changes the variable {now.name!r}, and no placeholder can "
+                    f"replace a variable; take {live(now).op.name!r} into the view, or "
+                    f"{op.name!r} out of it."
                 )
             raise ValueError(
                 f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, "
