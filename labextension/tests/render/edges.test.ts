@@ -68,6 +68,12 @@ describe("what is written on a line", () => {
       text: "×7",
     });
     expect(inscribe(scene)).toBeNull();
+    // There is no other piece: the value is beside the line.
+    const alone = made([300, 100, 150, 100]);
+    expect(placeEdgeLabel(alone, new SceneIndex(alone), 0, width, values)).toMatchObject({
+      x: 225,
+      y: 110.5,
+    });
   });
 
   test("is on another piece, or nowhere, where another text is already", () => {

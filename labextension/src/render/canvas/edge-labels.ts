@@ -1,7 +1,7 @@
 // Draws edge labels: the shape of a tensor or its value in a run, "×12" on a bundle, a sign on the
 // back edge of a loop. A label is placed on the longest straight piece of its edge, a value or
-// "×12" also on another one or, if it is short, beside it; it is left out where it would cover
-// something else. Of a value a shorter text or a dot remains.
+// "×12" also on another one or beside it; it is left out where it would cover something else. Of a
+// value a shorter text or a dot remains.
 import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
@@ -97,9 +97,12 @@ export function placeEdgeLabel(
   const isShape = source < 0 && at(scene.tensors, edge) === 1;
   const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
   for (const text of texts) {
-    for (const piece of pieces) {
-      const label = placeText(scene, picker, edge, source, text, piece, width, isTaken);
-      if (label) return label;
+    for (const beside of source < 0 ? [false] : [false, true]) {
+      for (const piece of pieces) {
+        const place = beside ? placeBeside : placeText;
+        const label = place(scene, picker, edge, source, text, piece, width, isTaken);
+        if (label) return label;
+      }
     }
   }
   return null;
@@ -112,23 +115,13 @@ function placeText(
   edge: number,
   source: number,
   text: string,
-  [x1, y1, x2, y2]: Piece,
+  piece: Piece,
   width: (text: string) => number,
   isTaken: (box: Box) => boolean,
 ): EdgeLabel | null {
-  const wide = width(text) * LARGEST + 4;
-  const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
-  const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
-  const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
-  const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
+  const { x, y, wide, across, down, lying, standing } = boxesOn(piece, text, width);
   const free = (box: Box, own = edge) =>
-    !(
-      hitsBox(scene, picker, box) ||
-      hitsCount(scene, picker, box, width) ||
-      hitsLine(scene, picker, own, source, box) ||
-      hitsSign(scene, picker, box) ||
-      isTaken(box)
-    );
+    isFree(scene, picker, own, source, box, width) && !isTaken(box);
   if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
     return { text, x, y, upright: false, box: lying };
   if (across < 1 && down >= wide + ROOM && free(standing))
@@ -140,6 +133,57 @@ function placeText(
     if (free(beside, -1)) return { text, x: x + shift, y, upright: false, box: beside };
   }
   return null;
+}
+
+/** The place of a value beside a piece of an edge to which another line is close; null if none. */
+function placeBeside(
+  scene: Scene,
+  picker: SceneIndex,
+  _edge: number,
+  source: number,
+  text: string,
+  piece: Piece,
+  width: (text: string) => number,
+  isTaken: (box: Box) => boolean,
+): EdgeLabel | null {
+  const { x, y, wide, across, down, lying, standing } = boxesOn(piece, text, width);
+  const upright = across < 1;
+  if ((upright ? down : across) < wide + ROOM || (!upright && down >= 1)) return null;
+  for (const shift of [HEIGHT / 2 + BESIDE, -HEIGHT / 2 - BESIDE]) {
+    const [right, below] = upright ? [shift, 0] : [0, shift];
+    const on = upright ? standing : lying;
+    const box = { ...on, x: on.x + right, y: on.y + below };
+    if (isFree(scene, picker, -1, source, box, width) && !isTaken(box))
+      return { text, x: x + right, y: y + below, upright, box };
+  }
+  return null;
+}
+
+/** The middle of a piece, how far it goes, and the boxes of a text there, lying and standing. */
+function boxesOn([x1, y1, x2, y2]: Piece, text: string, width: (text: string) => number) {
+  const wide = width(text) * LARGEST + 4;
+  const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
+  const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
+  const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
+  const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
+  return { x, y, wide, across, down, lying, standing };
+}
+
+/** Whether nothing else is in a box: an item, a sign, or another line than `own`. */
+function isFree(
+  scene: Scene,
+  picker: SceneIndex,
+  own: number,
+  source: number,
+  box: Box,
+  width: (text: string) => number,
+): boolean {
+  return !(
+    hitsBox(scene, picker, box) ||
+    hitsCount(scene, picker, box, width) ||
+    hitsLine(scene, picker, own, source, box) ||
+    hitsSign(scene, picker, box)
+  );
 }
 
 /** Whether a box meets an op or closed scope, or the border of an open one. */
