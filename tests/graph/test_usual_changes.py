@@ -26,6 +26,7 @@ from tfgraphwidget.graph.attributes import AttributeDigests
 from tfgraphwidget.graph.op_matching import match_ops
 from tfgraphwidget.naming import split_input
 
+pytestmark = pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
 GraphDef = Any
 FLOATS = (tf.float32.as_datatype_enum, tf.float16.as_datatype_enum)
 QUICK = ("squeeze and excite", "detector with non-maximum suppression")

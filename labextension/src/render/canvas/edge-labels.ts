@@ -96,14 +96,14 @@ export function placeEdgeLabel(
   // nowhere else.
   const isShape = source < 0 && at(scene.tensors, edge) === 1;
   const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
-  for (const text of texts) {
-    for (const beside of source < 0 ? [false] : [false, true]) {
-      for (const piece of pieces) {
-        const place = beside ? placeBeside : placeText;
-        const label = place(scene, picker, edge, source, text, piece, width, isTaken);
-        if (label) return label;
-      }
-    }
+  // A value may be beside its line, too.
+  const places = source < 0 ? [placeText] : [placeText, placeBeside];
+  const tries = texts.flatMap((text) =>
+    places.flatMap((place) => pieces.map((piece) => ({ text, place, piece }))),
+  );
+  for (const { text, place, piece } of tries) {
+    const label = place(scene, picker, edge, source, text, piece, width, isTaken);
+    if (label) return label;
   }
   return null;
 }
