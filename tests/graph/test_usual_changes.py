@@ -294,6 +294,93 @@ def test_a_bias_that_is_gone_is_no_folded_batch_norm() -> None:
     assert "    y: input 0 shift:0 → product:0" in lines
 
 
+def test_a_batch_norm_that_is_left_out_is_not_folded(frozen: GraphDef) -> None:
+    other = copy_of(frozen)
+    next(n for n in other.node if n.name == "relu").input[0] = "conv"
+    other.node.remove(next(n for n in other.node if n.name == "norm"))
+    lines = said(frozen, other)
+    assert not any("folded" in line for line in lines)
+    assert "    norm" in lines
+    assert "    relu: input 0 norm:0 → conv:0" in lines
+
+
+def with_op_before_relu(graph_def: GraphDef, *op_types: str) -> GraphDef:
+    """The graph with further ops between the batch norm and the activation."""
+    with tf.Graph().as_default() as graph:
+        x = tensor = v1.placeholder(tf.float32, [None, 4, 4, 4], name="norm")
+        for op_type in op_types:
+            tensor = {
+                "StopGradient": tf.stop_gradient,
+                "CheckNumerics": lambda t: tf.debugging.check_numerics(t, "bad"),
+                "int32": lambda t: tf.cast(t, tf.int32),
+                "float16": lambda t: tf.cast(t, tf.float16),
+                "float32": lambda t: tf.cast(t, tf.float32),
+            }[op_type](tensor)
+    other = copy_of(graph_def)
+    other.node.extend(node for node in graph.as_graph_def().node if node.name != x.op.name)
+    next(n for n in other.node if n.name == "relu").input[0] = tensor.op.name
+    return other
+
+
+@pytest.mark.parametrize("op_types", [["StopGradient"], ["CheckNumerics"], ["int32", "float32"]])
+def test_ops_that_do_more_than_hand_on_a_tensor_are_never_explained(
+    frozen: GraphDef, op_types: list[str]
+) -> None:
+    difference = tgw.edit(with_op_before_relu(frozen, *op_types)).diff(frozen)
+    assert difference.explained == ()
+    assert len(difference.added) == len(op_types)
+    assert difference.changed[0].name == "relu"
+
+
+def test_a_pair_of_casts_that_rounds_is_explained(frozen: GraphDef) -> None:
+    (line,) = said(frozen, with_op_before_relu(frozen, "float16", "float32"))
+    assert line.startswith("other precision")
+
+
+@pytest.mark.parametrize("part", ["one element", "shape", "an integer"])
+def test_a_constant_that_is_not_only_rounded_is_a_difference(frozen: GraphDef, part: str) -> None:
+    other = cast(frozen)
+    dense = next(n for n in other.node if n.name == "dense")
+    value = tf.make_ndarray(dense.attr["value"].tensor).copy()
+    if part == "one element":
+        value[3, 1] += 0.01  # a hundredth of the length of the whole
+    elif part == "shape":
+        value = value.T
+    else:
+        value = value.astype(np.int32)
+        dense.attr["dtype"].type = tf.int32.as_datatype_enum
+    dense.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+    assert any(
+        "dense: attr value" in line or "dense: attr dtype" in line for line in said(frozen, other)
+    )
+
+
+@pytest.mark.parametrize(("part", "text"), [("shape", "attr value"), ("axis", "input 2")])
+def test_a_frozen_table_of_another_shape_or_axis_is_a_difference(part: str, text: str) -> None:
+    with tf.Graph().as_default() as graph:
+        ids = v1.placeholder(tf.int32, [None], name="ids")
+        table = v1.get_variable("table", [5, 5], use_resource=True)
+        tf.identity(tf.nn.embedding_lookup(table, ids, name="lookup"), name="y")
+        session = v1.Session(graph=graph)
+        session.run(v1.global_variables_initializer())
+    frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+    if part == "shape":
+        value = tf.make_tensor_proto(np.zeros([6, 5], np.float32))
+        next(n for n in frozen.node if n.name == "table").attr["value"].tensor.CopyFrom(value)
+    else:
+        axis = next(n for n in frozen.node if n.name.endswith("axis"))
+        axis.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1))
+    assert any(text in line for line in said(graph, frozen))
+
+
+def test_comparing_changes_no_node(live: Any, frozen: GraphDef) -> None:
+    editors = [tgw.edit(live._core.source.graph.as_graph_def()), tgw.edit(frozen)]
+    before = [[n.SerializeToString() for n in e._core.index.nodes] for e in editors]
+    editors[0].diff(editors[1])
+    editors[1].diff(editors[0])
+    assert [[n.SerializeToString() for n in e._core.index.nodes] for e in editors] == before
+
+
 def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef) -> None:
     (line,) = said(frozen, cast(frozen))
     assert line.startswith("other precision: float32 → float16 in ")

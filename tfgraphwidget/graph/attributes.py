@@ -133,8 +133,9 @@ class AttributeDigests:
         """
         node = self._index.nodes[op]
         if node.op in _WEIGHTS:
-            dtype = node.attr["dtype"]
-            return f"weight {_family(dtype_name(dtype, 'type', dtype.type))}".encode()
+            dtype = node.attr.get("dtype")  # by brackets a missing one would be added
+            name = "" if dtype is None else dtype_name(dtype, "type", dtype.type)
+            return f"weight {_family(name)}".encode()
         if node.op in op_types.VARIABLE_READS:
             return b"read"
         if node.op in _GATHERS:

@@ -16,6 +16,7 @@ import numpy as np
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
 from tfgraphwidget.graph.op_types import (
     CASTS,
@@ -24,6 +25,7 @@ from tfgraphwidget.graph.op_types import (
     FUSED_BATCH_NORMS,
     GATHERS,
     HANDLES,
+    IDENTITY,
     PASSED_ON,
     PLACEHOLDERS,
     RESOURCE_READS,
@@ -31,8 +33,10 @@ from tfgraphwidget.graph.op_types import (
     SQUARE_ROOTS,
     VARIABLE_READS,
 )
+from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import count_text, names_text
+from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
 
@@ -42,7 +46,9 @@ CHANGES = (FROZEN, FOLDED, PRECISION, IDENTITIES)
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
-READS = VARIABLE_READS | RESOURCE_READS | GATHERS
+# Past them gradients or the run end otherwise than without them.
+WITH_AN_EFFECT = PASSED_ON - IDENTITY - VARIABLE_READS - {"Snapshot"}
+SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a weight
 
 
 class Detail(NamedTuple):
@@ -102,11 +108,39 @@ class _Side:
         self.pair = pair
         self.causes: dict[int, str] = {}
         self.unpaired: Mask = np.array(pair, np.int64) < 0
-        self.past = handed_on(index, PASSED_ON | CASTS, self.unpaired)
-        self.past_scales = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, self.unpaired)
+        may_be_passed = self.unpaired & ~self._ops_with_an_effect()
+        self.past = handed_on(index, PASSED_ON | CASTS, may_be_passed)
+        self.past_scales = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, may_be_passed)
         everything = np.ones(len(index), bool)
         self._layers = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, everything)
         self.weights = computed_from_weights(index)
+
+    def _ops_with_an_effect(self) -> Mask:
+        """The ops that hand a tensor on and are a difference all the same: they stop gradients or
+        check values, or are casts that do more than round.
+        """
+        has_effect = np.zeros(len(self.index), bool)
+        for op in np.flatnonzero(self.unpaired).tolist():
+            op_type = self.index.types[op]
+            if op_type in CASTS:
+                has_effect[op] = not self._only_rounds(op)
+            elif op_type in PASSED_ON:
+                has_effect[op] = op_type in WITH_AN_EFFECT
+        return has_effect
+
+    def _only_rounds(self, cast: int) -> bool:
+        """Whether a cast is from floating point to floating point."""
+        node = self.index.nodes[cast]
+        dtypes = [node.attr.get(name) for name in ("SrcT", "DstT")]
+        return node.op == "Cast" and all(
+            dtype is not None and dtype_name(dtype, "type", dtype.type) in FLOATS
+            for dtype in dtypes
+        )
+
+    def kernels(self, layer: int) -> list[int]:
+        """The ops that give the weights of a layer, past those that hand them on."""
+        inputs = [tensor for tensor in self.read(layer) if self.weights[tensor[0]]]
+        return [self._layers.root(tensor)[0] for tensor in inputs]
 
     def read(self, op: int) -> list[Tensor]:
         """The tensors that an op consumes."""
@@ -219,12 +253,17 @@ class Explainer:
         self.other_values: set[int] = set()
 
     def _ops_that_became(self, kinds: frozenset[str], old_kinds: frozenset[str]) -> set[int]:
-        """The ops of the first graph that are of some types there, and of others in the second."""
-        types, new_types = self._before.index.types, self._after.index.types
+        """The ops of the first graph that are of some types there, and of others in the second,
+        with the same dtype and shape.
+        """
+        before, after = self._before.index, self._after.index
         return {
             i
             for i, j in enumerate(self._before.pair)
-            if j >= 0 and types[i] in old_kinds and new_types[j] in kinds
+            if j >= 0
+            and before.types[i] in old_kinds
+            and after.types[j] in kinds
+            and _dtype_and_shape(before.nodes[i]) == _dtype_and_shape(after.nodes[j])
         }
 
     def explanations(self) -> tuple[Explanation, ...]:
@@ -321,7 +360,7 @@ class Explainer:
         if not (was and now):
             # A gather of a constant has an axis, one of a variable has none.
             side, (axis, _) = (before, was[0]) if was else (after, now[0])
-            if not self._reads_weight(i, j) or side.index.types[axis] not in CONSTANTS:
+            if not self._reads_weight(i, j) or not _is_zero(side.index.nodes[axis]):
                 return None
             if side.unpaired[axis]:
                 side.causes[axis] = FROZEN
@@ -360,7 +399,7 @@ class Explainer:
         layer = self._before.layer(root)
         has_root = self._before.has_root(was) or self._after.has_root(now)
         is_norm = has_root or kinds & FUSED_BATCH_NORMS
-        if is_norm and layer is not None:
+        if is_norm and layer is not None and self._has_other_kernel(layer):
             self._folded[self._before.index.names[layer]] = None
             self.other_values |= {self._before.pair[op] for op in (root, *self._before.chain(root))}
             cause = FOLDED
@@ -374,15 +413,38 @@ class Explainer:
         self._after.causes |= dict.fromkeys(now, cause)
         return cause
 
+    def _has_other_kernel(self, layer: int) -> bool:
+        """Whether a layer has weights of other values: else its batch norm was left out, and not
+        folded.
+        """
+        before, after = self._before, self._after
+        kernels, new_kernels = before.kernels(layer), after.kernels(before.pair[layer])
+        return any(
+            before.pair[old] != new
+            or (
+                before.index.types[old] in CONSTANTS
+                and after.index.types[new] in CONSTANTS
+                and _value_of(before.index.nodes[old]) != _value_of(after.index.nodes[new])
+            )
+            for old, new in zip(kernels, new_kernels, strict=False)
+        )
+
     def _cause_of_type(self, i: int, j: int, detail: Detail) -> str | None:
         if i in self._weights or self._reads_weight(i, j):
             return FROZEN
         # Of half floats only later versions compute with statistics in float32.
-        return PRECISION if {detail.before, detail.after} <= FUSED_BATCH_NORMS else None
+        was, now = (
+            self._before.index.nodes[i].attr.get("T"),
+            self._after.index.nodes[j].attr.get("T"),
+        )
+        is_norm = {detail.before, detail.after} <= FUSED_BATCH_NORMS
+        return PRECISION if is_norm and was != now else None
 
     def _cause_of_attribute(self, i: int, j: int, detail: Detail) -> str | None:
-        if i in self._weights or self._reads_weight(i, j):
+        if i in self._weights:
             return FROZEN
+        if self._reads_weight(i, j):
+            return None if detail.what == f"{ATTRIBUTE}batch_dims" else FROZEN
         kinds = self._before.index.types[i], self._after.index.types[j]
         if CONSTANTS.issuperset(kinds):
             return self._cause_of_value(i, j)
@@ -394,8 +456,9 @@ class Explainer:
 
     def _cause_of_value(self, i: int, j: int) -> str | None:
         """The change that explains another value, or dtype, of a constant."""
-        was = self._before.index.nodes[i].attr["value"].tensor
-        now = self._after.index.nodes[j].attr["value"].tensor
+        was, now = _value_of(self._before.index.nodes[i]), _value_of(self._after.index.nodes[j])
+        if was is None or now is None:
+            return None
         if was.dtype != now.dtype:
             return PRECISION if is_rounded(was, now) else None
         layers = {self._before.index.names[op] for op in self._before.consumers(i)}
@@ -418,7 +481,8 @@ class Explainer:
     def _reads_weight(self, i: int, j: int) -> bool:
         """Whether an op reads a weight that is a variable in one graph only."""
         kinds = {self._before.index.types[i], self._after.index.types[j]}
-        return kinds <= READS and any(
+        is_read = kinds <= VARIABLE_READS or kinds <= SLICE_READS
+        return is_read and any(
             self._before.past.root(tensor)[0] in self._weights
             for tensor in self._before.read(i)[:1]
         )
@@ -427,3 +491,33 @@ class Explainer:
 def _short(names: Sequence[str], what: str) -> str:
     """A few names, or how many there are."""
     return names_text(names) if len(names) <= MOST_NAMES else count_text(len(names), what)
+
+
+# `attr.get`, not `attr[…]`: a missing attribute that is read by brackets is added to the NodeDef.
+
+
+def _dtype_and_shape(weight: NodeDef) -> tuple[int, tuple[int, ...]] | None:
+    """The dtype, as TensorFlow's number, and the sizes of a constant or variable; None where an
+    attribute is missing.
+    """
+    dtype = weight.attr.get("dtype")
+    held = weight.attr.get("value" if weight.op in CONSTANTS else "shape")
+    if dtype is None or held is None:
+        return None
+    shape = held.tensor.tensor_shape if weight.op in CONSTANTS else held.shape
+    return dtype.type, tuple(dim.size for dim in shape.dim)
+
+
+def _value_of(constant: NodeDef) -> TensorProto | None:
+    """The value of a constant; None where it is missing."""
+    value = constant.attr.get("value")
+    return None if value is None else value.tensor
+
+
+def _is_zero(node: NodeDef) -> bool:
+    """Whether an op is the constant 0."""
+    value = _value_of(node) if node.op in CONSTANTS else None
+    if value is None:
+        return False
+    number: object = tensor_array(value, dtype_name(value, "dtype", value.dtype)).tolist()
+    return number == 0

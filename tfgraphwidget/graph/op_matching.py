@@ -79,6 +79,9 @@ FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
 # eight bits.
 MOST_ROUNDING = 2.0**-8
+# Half a unit in the last place of each dtype, relative to the number.
+HALF_UNITS = {"bfloat16": 2.0**-9, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+LEAST_FLOAT16 = 2.0**-25  # half of the least number of float16: less is rounded to 0
 MOST_CANDIDATES = 32  # constants of one length that are compared: more are all alike
 CLEARLY_NEARER = 4.0  # times: so much farther the next must be
 
@@ -186,8 +189,9 @@ class _Side:
         by_shape = defaultdict[Hashable, list[int]](list)
         for op in np.flatnonzero(self.unpaired).tolist():
             is_first_value = any(index.types[i] in ASSIGNS for i in index.consumer_lists[op])
-            if index.types[op] in CONSTANTS and not is_first_value:
-                proto = self.index.nodes[op].attr["value"].tensor
+            node = index.nodes[op]
+            if node.op in CONSTANTS and "value" in node.attr and not is_first_value:
+                proto = node.attr["value"].tensor
                 sizes = tuple(dimension.size for dimension in proto.tensor_shape.dim)
                 is_float = "float" in dtype_name(proto, "dtype", proto.dtype)
                 if is_float and np.prod(sizes, dtype=float) >= FEWEST_ELEMENTS:
@@ -368,16 +372,27 @@ def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> li
 
 
 def is_rounded(before: TensorProto, after: TensorProto) -> bool:
-    """Whether the values of two constants differ by rounding at most.
+    """Whether two constants have the same shape and floating-point values that differ, each of
+    them, by rounding to the coarser dtype at most.
 
     Args:
         before: The value of the first.
         after: The value of the second.
     """
-    one, other = _vector(before), _vector(after)
-    if len(one) != len(other):
+    dtypes = [dtype_name(proto, "dtype", proto.dtype) for proto in (before, after)]
+    if not HALF_UNITS.keys() >= set(dtypes):
         return False
-    return float(np.linalg.norm(one - other)) <= MOST_ROUNDING * float(np.linalg.norm(one))
+    try:
+        one, other = (
+            tensor_array(proto, dtype).astype(np.float64)
+            for proto, dtype in zip((before, after), dtypes, strict=True)
+        )
+    except ValueError:  # a damaged file
+        return False
+    half_unit = max(HALF_UNITS[dtype] for dtype in dtypes)
+    return one.shape == other.shape and bool(
+        np.allclose(one, other, rtol=half_unit, atol=LEAST_FLOAT16, equal_nan=True)
+    )
 
 
 def _vector(proto: TensorProto) -> Vector:
