@@ -96,32 +96,35 @@ export function placeEdgeLabel(
   // nowhere else.
   const isShape = source < 0 && at(scene.tensors, edge) === 1;
   const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
+  const line = { scene, picker, edge, source, width, isTaken };
   // A value may be beside its line, too.
   const places = source < 0 ? [placeText] : [placeText, placeBeside];
   const tries = texts.flatMap((text) =>
     places.flatMap((place) => pieces.map((piece) => ({ text, place, piece }))),
   );
   for (const { text, place, piece } of tries) {
-    const label = place(scene, picker, edge, source, text, piece, width, isTaken);
+    const label = place(line, text, piece);
     if (label) return label;
   }
   return null;
 }
 
+/** A line that gets a text, and what its text must not cover. */
+interface Line {
+  readonly scene: Scene;
+  readonly picker: SceneIndex;
+  readonly edge: number;
+  /** The item whose value the line carries, -1 for none: lines from there have the same text. */
+  readonly source: number;
+  readonly width: (text: string) => number;
+  readonly isTaken: (box: Box) => boolean;
+}
+
 /** The place of a text on a piece of an edge; null if it would cover something. */
-function placeText(
-  scene: Scene,
-  picker: SceneIndex,
-  edge: number,
-  source: number,
-  text: string,
-  piece: Piece,
-  width: (text: string) => number,
-  isTaken: (box: Box) => boolean,
-): EdgeLabel | null {
+function placeText(line: Line, text: string, piece: Piece): EdgeLabel | null {
+  const { scene, edge, source, width } = line;
   const { x, y, wide, across, down, lying, standing } = boxesOn(piece, text, width);
-  const free = (box: Box, own = edge) =>
-    isFree(scene, picker, own, source, box, width) && !isTaken(box);
+  const free = (box: Box, own = edge) => isFree(line, own, box);
   if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
     return { text, x, y, upright: false, box: lying };
   if (across < 1 && down >= wide + ROOM && free(standing))
@@ -136,25 +139,15 @@ function placeText(
 }
 
 /** The place of a value beside a piece of an edge to which another line is close; null if none. */
-function placeBeside(
-  scene: Scene,
-  picker: SceneIndex,
-  _edge: number,
-  source: number,
-  text: string,
-  piece: Piece,
-  width: (text: string) => number,
-  isTaken: (box: Box) => boolean,
-): EdgeLabel | null {
-  const { x, y, wide, across, down, lying, standing } = boxesOn(piece, text, width);
+function placeBeside(line: Line, text: string, piece: Piece): EdgeLabel | null {
+  const { x, y, wide, across, down, lying, standing } = boxesOn(piece, text, line.width);
   const upright = across < 1;
   if ((upright ? down : across) < wide + ROOM || (!upright && down >= 1)) return null;
   for (const shift of [HEIGHT / 2 + BESIDE, -HEIGHT / 2 - BESIDE]) {
     const [right, below] = upright ? [shift, 0] : [0, shift];
     const on = upright ? standing : lying;
     const box = { ...on, x: on.x + right, y: on.y + below };
-    if (isFree(scene, picker, -1, source, box, width) && !isTaken(box))
-      return { text, x: x + right, y: y + below, upright, box };
+    if (isFree(line, -1, box)) return { text, x: x + right, y: y + below, upright, box };
   }
   return null;
 }
@@ -170,19 +163,13 @@ function boxesOn([x1, y1, x2, y2]: Piece, text: string, width: (text: string) =>
 }
 
 /** Whether nothing else is in a box: an item, a sign, or another line than `own`. */
-function isFree(
-  scene: Scene,
-  picker: SceneIndex,
-  own: number,
-  source: number,
-  box: Box,
-  width: (text: string) => number,
-): boolean {
+function isFree({ scene, picker, source, width, isTaken }: Line, own: number, box: Box): boolean {
   return !(
     hitsBox(scene, picker, box) ||
     hitsCount(scene, picker, box, width) ||
     hitsLine(scene, picker, own, source, box) ||
-    hitsSign(scene, picker, box)
+    hitsSign(scene, picker, box) ||
+    isTaken(box)
   );
 }
 
