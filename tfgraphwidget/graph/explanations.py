@@ -501,10 +501,10 @@ def _dtype_and_shape(weight: NodeDef) -> tuple[int, tuple[int, ...]] | None:
     attribute is missing.
     """
     dtype = weight.attr.get("dtype")
-    held = weight.attr.get("value" if weight.op in CONSTANTS else "shape")
-    if dtype is None or held is None:
+    attribute = weight.attr.get("value" if weight.op in CONSTANTS else "shape")
+    if dtype is None or attribute is None:
         return None
-    shape = held.tensor.tensor_shape if weight.op in CONSTANTS else held.shape
+    shape = attribute.tensor.tensor_shape if weight.op in CONSTANTS else attribute.shape
     return dtype.type, tuple(dim.size for dim in shape.dim)
 
 
