@@ -713,13 +713,16 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(
 
 @pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
 @pytest.mark.sample(1)
-def test_a_first_sync_that_is_interrupted_leaves_nothing_to_be_seen(way: str) -> None:
+def test_a_first_sync_that_is_interrupted_is_done_wholly_or_not_at_all(way: str) -> None:
     for moment in moments(cloned_and_trained, lambda prepared: WAYS[way](prepared[1])):
         editor, copy, values = cloned_and_trained()
         before = editor._core.index.names
         with pytest.raises(KeyboardInterrupt), Interrupting(moment):
             WAYS[way](copy)
-        assert editor._core.index.names == before, moment
+        names = editor._core.index.names
+        if names != before:  # the interrupt came when it was done
+            WAYS[way](copy)
+            assert editor._core.index.names == names, moment
         still_syncs(editor, copy, values)
 
 
