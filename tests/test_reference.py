@@ -32,7 +32,7 @@ IN_CLASS = "the class's own example shows it"
 WITHOUT = {
     "Copy.model": "what `tgw.sync` asks of a copy",
     "Selection.control_inputs": IN_CLASS,
-    "Selection.ends": IN_CLASS,
+    "Selection.boundary": IN_CLASS,
     "Selection.ids": "numbers of ops, for other modules; a person reads `ops`",
     "Selection.inputs": IN_CLASS,
     "Selection.inside": IN_CLASS,

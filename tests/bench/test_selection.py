@@ -36,7 +36,7 @@ WORK: dict[str, Callable[[GraphEditor], object]] = {
     "downstream of half": lambda e: e.downstream(*tensors(e)),
     "ops of half": lambda e: e.ops(*tensors(e)) & e.ops(*tensors(e)),
     "between, 100 inputs": lambda e: e.between([f"chain_{k}/add_3:0" for k in range(100)], "y"),
-    "ends": lambda e: e.path("x", "y", all=True).ends,
+    "boundary": lambda e: e.path("x", "y", all=True).boundary,
     "around": lambda e: e.ops(consumers=2).around(),
 }
 

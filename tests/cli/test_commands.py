@@ -700,15 +700,15 @@ def test_a_refusal_names_the_options_and_lint_finds_missing_inputs_and_outputs_o
         meta.signature_def[name].inputs["x"].name = "x:0"
         meta.signature_def[name].outputs["y"].name = tensor
     Path(file).write_bytes(meta.SerializeToString())
-    assert main(["lint", file, "--only", "missing-ends"]) == 1
+    assert main(["lint", file, "--only", "missing-tensors"]) == 1
     assert capsys.readouterr().out.count("'gone:0'") == 1
     assert main(["lint", file, "--signature", "c"]) == 2
     assert "has no signature 'c': it has 'a', 'b'" in capsys.readouterr().err
-    assert main(["lint", file, "--signature", "a", "--only", "missing-ends"]) == 1
+    assert main(["lint", file, "--signature", "a", "--only", "missing-tensors"]) == 1
     assert capsys.readouterr().out.count("'gone:0'") == 1
     out = str(tmp_path / "out.meta")
     assert (
-        main(["lint", file, "--signature", "a", "--only", "missing-ends", "--fix", "--out", out])
+        main(["lint", file, "--signature", "a", "--only", "missing-tensors", "--fix", "--out", out])
         == 0
     )
 
@@ -722,7 +722,7 @@ def test_a_command_takes_the_file_of_an_editor_and_its_help_says_so(
         "show": ["--html", out],
         "export": [out],
         "diff": [file],
-        "lint": ["--only", "missing-ends"],
+        "lint": ["--only", "missing-tensors"],
     }
     assert main([command, file, *ends.get(command, [])]) == 0
     with pytest.raises(SystemExit):

@@ -126,9 +126,10 @@ def test_variables_are_weighed() -> None:
 
 def test_the_inputs_and_outputs_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
     (graph,) = info(str(INCEPTION))["graphs"]
-    assert {"name": "net/predictions", "type": "Softmax"} in graph["ends"]
+    assert {"name": "net/predictions", "type": "Softmax"} in graph["unused_outputs"]
     assert not any(
-        "Regularizer" in end["name"] or end["name"].startswith("save/") for end in graph["ends"]
+        "Regularizer" in end["name"] or end["name"].startswith("save/")
+        for end in graph["unused_outputs"]
     )
     assert main(["info", str(INCEPTION)]) == 0
     assert "unused outputs  net/predictions (Softmax)" in capsys.readouterr().out
@@ -145,7 +146,7 @@ def test_of_many_inputs_and_outputs_a_few_are_reported(
             tf.abs(x, name=f"end{k}")
     (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
     (report,) = info(str(tmp_path / "g.pb"))["graphs"]
-    assert [end["name"] for end in report["ends"]] == [
+    assert [end["name"] for end in report["unused_outputs"]] == [
         *(f"end{k}" for k in reversed(range(10))),
         "loss",
     ]

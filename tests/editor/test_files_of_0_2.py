@@ -145,6 +145,9 @@ REWRITTEN = {
     "editor.bypass(editor.of_type(*types))": "editor.bypass(editor.ops(type=types))",
     "editor.enclosed(seeds=['a'] + more, by='b')": "editor.ops(*['a'] + more).connected(until='b')",
     "editor.enclosed()": "editor.enclosed()",
+    "editor.cast('float16', ends='cast')": "editor.passes.cast('float16', boundary='cast')",
+    "editor.replace('y', 'Square', ends={'y': 'z'})": "editor.replace('y', 'Square', "
+    "outputs={'y': 'z'})",
     "copy = editor.grow(\n    at='x:0',  # here\n    function=f,\n)": "copy = editor.call(\n    "
     "at='x:0',  # here\n"
     "    function=f,\n)",

@@ -217,7 +217,7 @@ class Random:
                 self.some(), pick([tf.nn.elu, tf.identity, lambda *x: x[0]]), self.into()
             ),
             "replace by ends": lambda: editor.replace(
-                *(t.partition(":")[0] for t in (old, new)), ends={old: new}
+                *(t.partition(":")[0] for t in (old, new)), outputs={old: new}
             ),
             "set_input": lambda: editor.passes.set_input(
                 pick(inputs),

@@ -60,7 +60,7 @@ def test_a_tensor_that_goes_past_the_cut_is_cut_too(
 ) -> None:
     before = len(session.graph.get_operations())
     halves = editor.split(at="b:0", outputs=["skip:0"])
-    assert [ends.outputs for ends in halves.ends] == [("b:0", "a:0"), ("skip:0",)]
+    assert [part.outputs for part in halves.boundaries] == [("b:0", "a:0"), ("skip:0",)]
     assert halves.added == ("a:0",)
     assert halves.check() == 0.0
     assert "a" not in {
@@ -74,7 +74,7 @@ def test_a_tensor_that_goes_past_the_cut_is_cut_too(
 
 def test_the_results_of_a_loop_can_be_cut_and_all_of_them_are(editor: GraphEditor) -> None:
     halves = editor.split(at="loop/Exit_1:0", outputs=["b:0"])
-    assert halves.ends[0].outputs == ("loop/Exit_1:0", "loop/Exit_2:0")
+    assert halves.boundaries[0].outputs == ("loop/Exit_1:0", "loop/Exit_2:0")
     assert halves.check({"x:0": np.ones([3, 4])}) < 1e-6
 
 
@@ -82,7 +82,7 @@ def test_several_cuts_make_several_parts_and_an_early_output_is_that_of_its_part
     editor: GraphEditor,
 ) -> None:
     parts = editor.split(at=[["a:0"], ["b:0"]], outputs=["skip:0", "a:0"])
-    assert [ends.outputs for ends in parts.ends] == [("a:0",), ("b:0",), ("skip:0",)]
+    assert [part.outputs for part in parts.boundaries] == [("a:0",), ("b:0",), ("skip:0",)]
     assert parts.check() == 0.0
     assert parts.run({"x:0": np.ones([1, 4], np.float32)})["a:0"].shape == (1, 4)
 

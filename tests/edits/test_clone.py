@@ -468,7 +468,7 @@ def test_what_only_waits_for_a_placeholder_is_no_end_of_a_selection_and_is_passe
             tf.multiply(dense(x, 4, "one", resource=resource), tf.constant(2.0), name="y")
     editor = tgw.edit(graph)
     layer = editor.ops("one/MatMul", "one/add", "one/out")
-    assert layer.ends == (("x:0",), ("one/out:0",))
+    assert layer.boundary == (("x:0",), ("one/out:0",))
     editor.bypass(layer)
     assert graph.get_operation_by_name("y").inputs[0].name == "x:0"
 

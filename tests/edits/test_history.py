@@ -419,7 +419,7 @@ _EDITS_OF_MEMBERS: dict[str, Callable[[GraphEditor], object]] = {
     "freeze": lambda editor: editor.freeze(["z"]),
     "remove": lambda editor: editor.remove(editor.downstream("y")),
     "rename": lambda editor: editor.rename("y", "other"),
-    "cast": lambda editor: editor.passes.cast("float16", ends="cast"),
+    "cast": lambda editor: editor.passes.cast("float16", boundary="cast"),
     "clone": lambda editor: editor.clone("x:0", "z:0", into="copy"),
 }
 

@@ -68,7 +68,7 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     with pytest.raises(GraphEditError, match="'Subb' is not an op type"):
         editor.replace("block/sum", "Subb")
     editor.undo()
-    editor.replace("y", "Square", ends={"y": "Square"})
+    editor.replace("y", "Square", outputs={"y": "Square"})
     assert "by=editor.ops(" in editor.history.lines[0] or 'by=["Square"]' in editor.history.lines[0]
 
 
@@ -92,7 +92,7 @@ def test_another_part_takes_its_place_by_its_inputs_and_outputs(
     editor.replace("block/", editor.ops(scope="other/"))
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
     editor.undo()
-    editor.replace("block/sum", "other/", ends={"block/sum:0": "other/less:0"}, remove=True)
+    editor.replace("block/sum", "other/", outputs={"block/sum:0": "other/less:0"}, remove=True)
     assert "block/sum" not in editor._core.index.ids
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
 

@@ -76,7 +76,7 @@ def test_the_unread_tensor_of_an_op_with_several_is_an_output() -> None:
 def test_ends_are_those_that_a_path_joins(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
     part = editor.ops(scope="net/two") | editor.ops("net/logits")
-    inputs, outputs = part.ends
+    inputs, outputs = part.boundary
     assert inputs == ("net/one/out:0",)
     assert outputs == ("net/logits:0",)
     assert set(editor.between(inputs, outputs)) <= set(part)

@@ -321,7 +321,7 @@ def test_many_types_are_listed_once() -> None:
 def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
     editor = tgw.example()
     editor.signatures.add("loss", inputs=["x"], outputs=["loss"])
-    findings = editor.lint(only=["signature-ends"])
+    findings = editor.lint(only=["signature-boundary"])
     assert [finding.severity for finding in findings] == ["error"]
     assert findings[0].ops == ("labels",)
 
@@ -361,7 +361,7 @@ def test_what_lies_after_a_tensor_that_a_signature_feeds_is_not_needed(
     for side, tensors in (("inputs", inputs), ("outputs", outputs)):
         for tensor in tensors:
             getattr(meta.signature_def["call"], side)[tensor.partition(":")[0]].name = tensor
-    findings = tgw.edit(meta).lint(only="signature-ends")
+    findings = tgw.edit(meta).lint(only="signature-boundary")
     assert [(finding.severity, *finding.ops) for finding in findings] == found
 
 
@@ -375,7 +375,7 @@ def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
     ):
         side[key].name = tensor
     editor = tgw.edit(meta)
-    (finding,) = editor.lint(only="signature-ends")
+    (finding,) = editor.lint(only="signature-boundary")
     assert (finding.severity, finding.ops) == ("error", ("x",))
     assert "takes 'x:0' as 'a' and 'b'" in finding.sentence
 
@@ -414,7 +414,7 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
     file.write_bytes(message.SerializeToString())
 
     editor = tgw.edit(path) if path.is_dir() else tgw.edit(path, checkpoint=path.with_suffix(""))
-    report = editor.lint(only="missing-ends")
+    report = editor.lint(only="missing-tensors")
     assert [finding.severity for finding in report] == ["error", "error"]
     for (name, tensor), finding in zip(missing.items(), report, strict=True):
         assert (
@@ -427,14 +427,14 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
     ] == [1, 1]
     for fix in report.fixes:
         editor.apply(fix)
-    assert not editor.lint(only="missing-ends")
+    assert not editor.lint(only="missing-tensors")
     editor.undo()
-    assert editor.lint(only="missing-ends").fixes == report.fixes[1:]
+    assert editor.lint(only="missing-tensors").fixes == report.fixes[1:]
     editor.redo()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again = editor.save(tmp_path / "again.meta" if kind == "meta" else f"{tmp_path}/again/")
-    assert not tgw.edit(again).lint(only="missing-ends")
+    assert not tgw.edit(again).lint(only="missing-tensors")
     assert [signature.name for signature in tuple(tgw.edit(again).signatures.values())] == [
         s.name for s in tuple(editor.signatures.values())
     ]
@@ -481,7 +481,7 @@ def test_every_rule_has_a_sentence_and_a_test() -> None:
         for rule in RULES.values()
     )
     assert RULES.keys() - FOUND.keys() == {
-        *("no-kernel", "signature-ends", "missing-ends", "untrusted"),
+        *("no-kernel", "signature-boundary", "missing-tensors", "untrusted"),
         *BROKEN,  # tests/sources/test_broken_graphs.py
     }
 

@@ -535,7 +535,7 @@ class Draw:
         return (self.random.choice([None, 1, 2, 3, 8, 0, -1]),), {}
 
     def _cast(self) -> Any:
-        options: dict[str, Any] = {"ends": "cast"} if self._chance(0.3) else {}
+        options: dict[str, Any] = {"boundary": "cast"} if self._chance(0.3) else {}
         return (self.random.choice(["float16", "bfloat16", "float64"]),), options
 
     def _round_weights(self) -> Any:

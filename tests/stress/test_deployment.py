@@ -109,9 +109,9 @@ def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: 
     assert halves.check() < 1e-3
     keys = {
         name: f"t{number}"
-        for number, name in enumerate(dict.fromkeys(sum(map(tensors_of, halves.ends), ())))
+        for number, name in enumerate(dict.fromkeys(sum(map(tensors_of, halves.boundaries), ())))
     }
-    for number, (half, ends) in enumerate(zip(halves, halves.ends, strict=True)):
+    for number, (half, ends) in enumerate(zip(halves, halves.boundaries, strict=True)):
         inputs = {keys[name]: own for name, own in zip(ends.inputs, half.inputs, strict=True)}
         outputs = {keys[name]: own for name, own in zip(ends.outputs, half.outputs, strict=True)}
         half.save(f"{tmp_path}/{number}/", inputs, outputs)
@@ -126,7 +126,7 @@ def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: 
     )
     (found,) = second(**first(**{key: tf.constant(image)})).values()
     assert editor.session is not None
-    expected = editor.session.run(output, {halves.ends[0].inputs[0]: image})
+    expected = editor.session.run(output, {halves.boundaries[0].inputs[0]: image})
     assert np.ptp(expected) > 1e-3
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 

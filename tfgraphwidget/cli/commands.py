@@ -206,7 +206,7 @@ def print_lint(options: argparse.Namespace) -> int:
             report = editor.lint(wanted, **rules)
         reports = {_signature_name(editor): report}
         if not options.fix:
-            rules["never"] += ("missing-ends",)  # of the whole file, which the first report has
+            rules["never"] += ("missing-tensors",)  # of the whole file, which the first report has
             reports |= {_signature_name(other): other.lint(wanted, **rules) for other in others}
     _print_reports(reports, as_json=options.json, of_signatures=bool(others))
     if options.fix:

@@ -81,8 +81,8 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _tensor_lines(graph["inputs"])
-    if graph["ends"]:
-        yield "unused outputs", _output_ops(graph["ends"])
+    if graph["unused_outputs"]:
+        yield "unused outputs", _output_ops(graph["unused_outputs"])
     if graph["devices"]:
         yield "devices", ", ".join(map(escape, graph["devices"]))
     for signature in graph["signatures"]:

@@ -266,7 +266,7 @@ class ArgumentResolver:
             len(outputs) > 1 and part not in index.ids
         ):  # of an op with several, only those that have consumers
             selection = part if isinstance(part, Selection) else selectors.scope(index, part)
-            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
+            outputs = tuple(name for name in outputs if name in selection.boundary[1]) or outputs
         if len(outputs) != 1:
             raise GraphEditError(
                 f"{str(part)!r} has {len(outputs)} output "

@@ -165,7 +165,7 @@ class EditMethods:
         into: str | None = None,
         *,
         name: str | None = None,
-        ends: Mapping[TensorKey, TensorLike] | None = None,
+        outputs: Mapping[TensorKey, TensorLike] | None = None,
         remove: bool = False,
         attributes: Mapping[str, object] | None = None,
         **more: object,
@@ -261,7 +261,7 @@ class Passes:
         dtype: Literal["float16", "bfloat16"] | DTypeLike,
         *,
         keep: TensorsLike | None = None,
-        ends: Literal["keep", "cast"] = "keep",
+        boundary: Literal["keep", "cast"] = "keep",
         functions: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
     ) -> edits.Edits: ...
@@ -290,7 +290,7 @@ class _PassValues:
         dtype: Literal["float16", "bfloat16"] | DTypeLike,
         *,
         keep: TensorsLike | None = None,
-        ends: Literal["keep", "cast"] = "keep",
+        boundary: Literal["keep", "cast"] = "keep",
         functions: bool = True,
     ) -> Pass: ...
     def change_batch_size(self, size: int | None, inputs: TensorsLike | None = None) -> Pass: ...

@@ -70,8 +70,8 @@ class Split(Sequence[E], Generic[E]):
 
     Attributes:
         parts: The editors. Each is a graph of its own, with the values of its variables.
-        ends: The inputs and outputs of each, as tensors of the whole: an input is one of the whole,
-            or an output of an earlier part.
+        boundaries: The inputs and outputs of each, as tensors of the whole: an input is one of the
+            whole, or an output of an earlier part.
         added: Tensors that go from a part to a later one past the cut that was asked for, and are
             cut too.
     """
@@ -85,7 +85,7 @@ class Split(Sequence[E], Generic[E]):
         added: Names,
     ):
         self._core, self._outputs = core, outputs
-        self.parts, self.ends, self.added = tuple(parts), tuple(boundaries), added
+        self.parts, self.boundaries, self.added = tuple(parts), tuple(boundaries), added
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
         """Run the parts one after another.
@@ -109,7 +109,7 @@ class Split(Sequence[E], Generic[E]):
                     + either(f": feeds={{{name!r}: …}}.", "."),
                     [name],
                 )
-        for part, boundary in zip(self.parts, self.ends, strict=True):
+        for part, boundary in zip(self.parts, self.boundaries, strict=True):
             inputs, outputs = _own_boundary(part._core, boundary)
             fed = {own: values[name] for own, name in zip(inputs, boundary.inputs, strict=True)}
             values |= zip(boundary.outputs, _run(part._core, outputs, fed), strict=True)
@@ -148,9 +148,9 @@ class Split(Sequence[E], Generic[E]):
         """What no part gives: the inputs of the whole that are needed, also those that are outputs
         of it.
         """
-        part_outputs = {name for boundary in self.ends for name in boundary.outputs}
+        part_outputs = {name for boundary in self.boundaries for name in boundary.outputs}
         names = dict.fromkeys(
-            [*(name for boundary in self.ends for name in boundary.inputs), *self._outputs]
+            [*(name for boundary in self.boundaries for name in boundary.inputs), *self._outputs]
         )
         return [name for name in names if name not in part_outputs]
 
@@ -214,7 +214,7 @@ class Split(Sequence[E], Generic[E]):
 
     def __repr__(self) -> str:
         lines = []
-        for number, (part, boundary) in enumerate(zip(self.parts, self.ends, strict=True), 1):
+        for number, (part, boundary) in enumerate(zip(self.parts, self.boundaries, strict=True), 1):
             inputs = names_text(boundary.inputs) or "nothing"
             lines.append(
                 f"{number}. {inputs} → {names_text(boundary.outputs)}: "

@@ -93,7 +93,7 @@ class Part:
         )
 
     @cached_property
-    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The inputs and outputs that a path joins: what a boundary around these ops would name.
 
         Tensors that are computed from nothing that comes from outside are not inputs: variables and

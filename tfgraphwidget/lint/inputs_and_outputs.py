@@ -76,14 +76,14 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
             )
 
 
-@rule("missing-ends", "error")
+@rule("missing-tensors", "error")
 def missing_tensors(context: LintContext) -> Iterator[Finding]:
     """Signatures of the file that name tensors which the graph does not have, so that they cannot
     be called.
     """
     for name, tensors in context.missing_tensors.items():
         yield Finding(
-            "missing-ends",
+            "missing-tensors",
             "error",
             f"Signature {name!r} names {names_text(tensors)}, which the graph does not have.",
             tuple(
@@ -93,7 +93,7 @@ def missing_tensors(context: LintContext) -> Iterator[Finding]:
         )
 
 
-@rule("signature-ends", "error")
+@rule("signature-boundary", "error")
 def signature_boundary(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one
     that these need.
@@ -113,7 +113,7 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
         for tensor, several in keys.items():
             if len(several) > 1:
                 yield Finding(
-                    "signature-ends",
+                    "signature-boundary",
                     "error",
                     f"Signature {signature.name!r} takes {tensor!r} as {names_text(several)}; "
                     "TensorFlow loads no signature that takes a tensor twice.",
@@ -128,7 +128,7 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
         if unused:
             ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]
             yield Finding(
-                "signature-ends",
+                "signature-boundary",
                 "warning",
                 f"Signature {signature.name!r} takes {names_text(unused)}, which none of its "
                 "outputs needs.",
@@ -141,7 +141,7 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
         ]
         if missing:
             yield Finding(
-                "signature-ends",
+                "signature-boundary",
                 "error",
                 f"Signature {signature.name!r} needs placeholder {missing[0]!r}, which it does not "
                 "take.",

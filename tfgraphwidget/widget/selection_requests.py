@@ -137,8 +137,8 @@ class SelectionRequests:
         """The tensors of a boundary that includes an item: see `protocol.Mark`."""
         item = self._select_item(name)
         if not name.endswith("/"):
-            return (name,) if side == "outputs" else item.ends[0] or (name,)
-        tensors = item.ends[side == "outputs"]
+            return (name,) if side == "outputs" else item.boundary[0] or (name,)
+        tensors = item.boundary[side == "outputs"]
         if not tensors:
             how = "No value enters" if side == "inputs" else "No value goes through"
             raise NoPath(f"{how} {name[:-1]!r}; mark an op inside it.")
@@ -167,7 +167,7 @@ class SelectionRequests:
                 raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
         match command:
             case "boundary":
-                inputs, outputs = old.ends
+                inputs, outputs = old.boundary
                 if not outputs:
                     raise NoPath(
                         "No tensor comes in, goes through the selected ops and out again; select "

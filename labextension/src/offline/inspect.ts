@@ -52,8 +52,8 @@ function signatureOf(
   const called = head.called_functions.flatMap(([caller, , , , , , lines]) =>
     caller === op ? lines : [],
   );
-  const isEnd = op < 0 ? name.replace("/", "") === "" : head.ends.includes(op);
-  return [...called, ...(isEnd ? head.signature : [])];
+  const isBoundary = op < 0 ? name.replace("/", "") === "" : head.boundary.includes(op);
+  return [...called, ...(isBoundary ? head.signature : [])];
 }
 
 function ofOp(graph: Graph, op: number): InspectReply {

@@ -73,7 +73,7 @@ export interface GraphHead {
   readonly called_functions: readonly CalledFunction[];
   /** Arguments and results of a function, and the ops that represent them. */
   readonly signature: Line[];
-  readonly ends: readonly number[];
+  readonly boundary: readonly number[];
   /**
    * Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and
    * sentences.

@@ -137,7 +137,7 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
 
 def test_ends_are_cast_on_demand(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
-    editor.passes.cast("float16", ends="cast")
+    editor.passes.cast("float16", boundary="cast")
     dtypes = {
         name: editor._core.index.dtypes(editor._core.index.op(name))[0] for name in ("x", "y")
     }
@@ -263,7 +263,7 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(
     ("call", "why"),
     [
         (lambda editor: editor.passes.cast("float64"), "the dtype must be 'float16' or 'bfloat16'"),
-        (lambda editor: editor.passes.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
+        (lambda editor: editor.passes.cast("float16", boundary="maybe"), "give 'keep' or 'cast'"),
         (lambda editor: editor.passes.round_weights(0), "give 1 to 16 bits"),
         (
             lambda editor: editor.passes.quantize_weights(minimum=0),

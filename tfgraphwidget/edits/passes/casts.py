@@ -63,8 +63,8 @@ class Cast(Pass):
     Args:
         dtype: "float16" or "bfloat16".
         keep: Ops, scopes or op types that stay float32.
-        ends: "keep": the inputs and outputs of the graph stay float32; "cast": they change their
-            dtype.
+        boundary: "keep": the inputs and outputs of the graph stay float32; "cast": they change
+            their dtype.
         functions: Whether the functions that the graph calls are changed too.
 
     Returns:
@@ -90,7 +90,7 @@ class Cast(Pass):
     ]
     _: KW_ONLY
     keep: kinds.Names = ()
-    ends: Literal["keep", "cast"] = "keep"
+    boundary: Literal["keep", "cast"] = "keep"
     functions: bool = True
 
     def sentence(self) -> str:
@@ -115,9 +115,10 @@ class Cast(Pass):
             raise GraphEditError(
                 f"cast({value_text(self.dtype)}): the dtype must be 'float16' or 'bfloat16'."
             )
-        if self.ends not in ("keep", "cast"):
+        if self.boundary not in ("keep", "cast"):
             raise GraphEditError(
-                either(f"cast(ends={value_text(self.ends)}): give", "Give") + " 'keep' or 'cast'."
+                either(f"cast(boundary={value_text(self.boundary)}): give", "Give")
+                + " 'keep' or 'cast'."
             )
         index = context.index
         types = {name for name in self.keep if name in index.kinds[0]}
@@ -125,7 +126,10 @@ class Cast(Pass):
         keep = {op for op, kind in enumerate(index.types) if kind in types}
         keep |= set(resolve_ops(index, names)) if names and not context.function else set()
         casting = _Casting(
-            context, self.dtype, keep, casts_boundary=self.ends == "cast" and not context.function
+            context,
+            self.dtype,
+            keep,
+            casts_boundary=self.boundary == "cast" and not context.function,
         )
         return casting.patch()
 

@@ -65,7 +65,7 @@ class Replace(Command):
         into: The name scope of the function's ops, in place of `name`.
         name: The name of the new op ("net/act"), or of the name scope of several; None for that of
             the function, beside the old ops.
-        ends: {old tensor: new tensor} in place of the order.
+        outputs: {old tensor: new tensor} in place of the order.
         remove: Remove the old ops, and what only they needed.
         attributes: Attributes of the op type, or keyword arguments of the function, by name.
         more: The same as `attributes`: `editor.replace("relu", "LeakyRelu", alpha=0.1)`.
@@ -93,7 +93,7 @@ class Replace(Command):
     by: kinds.Function
     into: str = ""
     _: KW_ONLY
-    ends: kinds.TensorPairs = ()
+    outputs: kinds.TensorPairs = ()
     remove: bool = False
     attributes: kinds.Attributes = ()
     name: str = ""
@@ -108,7 +108,7 @@ class Replace(Command):
         into: str | None = None,
         *,
         name: str | None = None,
-        ends: Mapping[TensorKey, TensorLike] | None = None,
+        outputs: Mapping[TensorKey, TensorLike] | None = None,
         remove: bool = False,
         attributes: Mapping[str, object] | None = None,
         **more: object,
@@ -118,7 +118,7 @@ class Replace(Command):
         if not is_function:
             by = resolver.replacement(by)
         pairs = tuple(
-            (resolver.tensor(old), resolver.tensor(new)) for old, new in (ends or {}).items()
+            (resolver.tensor(old), resolver.tensor(new)) for old, new in (outputs or {}).items()
         )
         part = resolver.part(what, ops=True)
         if not is_function:
@@ -130,7 +130,7 @@ class Replace(Command):
             part,
             by,
             into or "",
-            ends=pairs,
+            outputs=pairs,
             remove=remove,
             attributes=options,
             name=kinds.one_name(name, into),
@@ -367,7 +367,7 @@ class Replace(Command):
                 "The ops share some with those that are to replace them; choose others.",
                 part.ops[:1],
             )
-        pairs = self.ends or (
+        pairs = self.outputs or (
             *_pair_boundaries("input", part.inputs, other.inputs),
             *_pair_boundaries("output", part.outputs, other.outputs),
         )
@@ -491,7 +491,7 @@ def _pair_boundaries(
         raise GraphEditError(
             f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place "
             f"({names_text(new)}) "
-            "make no pairs; " + in_cell("say which is for which: ends={old: new}.")
+            "make no pairs; " + in_cell("say which is for which: outputs={old: new}.")
         )
     return zip(old, new, strict=True)
 

@@ -21,6 +21,9 @@ COMMANDS = {
 ARGUMENTS = {"mend": "adapter", "readers": "consumers"}
 """The argument of 0.2 -> the argument now, of any command."""
 
+ENDS = {"cast": "boundary", "replace": "outputs"}
+"""The command now -> what the argument `ends` of 0.2 is called there now."""
+
 KEYS = {"verb": "command", "given": "arguments", "rooms": "functions"}
 """The key of an edit in JSON of 0.2 -> the key now."""
 
@@ -38,15 +41,20 @@ def with_names_of_today(edit: object) -> object:
     if isinstance(now["command"], str):
         now["command"] = COMMANDS.get(now["command"], now["command"])
     if isinstance(now.get("arguments"), dict):
-        now["arguments"] = arguments_of_today(now["arguments"])
+        now["arguments"] = arguments_of_today(now["arguments"], str(now["command"]))
     if isinstance(now.get("renew"), str):
         now["renew"] = RENEW.get(now["renew"], now["renew"])
     return now
 
 
-def arguments_of_today(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a command under the names of today."""
-    return {ARGUMENTS.get(name, name): value for name, value in arguments.items()}
+def arguments_of_today(arguments: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """The arguments of a command, given by its name of today, under the names of today."""
+    return {_argument_of_today(name, command): value for name, value in arguments.items()}
+
+
+def _argument_of_today(name: str, command: str) -> str:
+    """Return what an argument of 0.2 is called now."""
+    return ENDS.get(command, name) if name == "ends" else ARGUMENTS.get(name, name)
 
 
 _PASSES = (
@@ -281,10 +289,11 @@ def _names(tree: ast.AST, source: _Source) -> Iterator[_Change]:
                 yield _Change(*source.span(call), f"editor.{now}")
         elif is_direct and name in METHODS:
             yield _Change(end - len(name.encode()), end, METHODS[name])
-        for keyword in call.keywords:
-            if keyword.arg in ARGUMENTS:
-                start = source.span(keyword)[0]
-                yield _Change(start, start + len(keyword.arg), ARGUMENTS[keyword.arg])
+        command = METHODS.get(name, name).rpartition(".")[2]
+        for old in (keyword for keyword in call.keywords if keyword.arg is not None):
+            start, now = source.span(old)[0], _argument_of_today(str(old.arg), command)
+            if now != old.arg:
+                yield _Change(start, start + len(str(old.arg)), now)
 
 
 def _renewals(tree: ast.AST, source: _Source) -> Iterator[_Change]:

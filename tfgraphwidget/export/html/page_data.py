@@ -176,7 +176,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         "legends": [asdict(legend) for _, legend in encodings.values()],
         "called_functions": page_graph.references,
         "signature": signature,
-        "ends": boundary,
+        "boundary": boundary,
         "effects": list(_effects(page_input)),
     }
     return _encode_json(head), buffer

@@ -88,7 +88,7 @@ def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[s
         "variable_bytes": sum(map(_bytes, variables)),
         "constants": {"count": len(constant_sizes), "bytes": sum(constant_sizes)},
         "inputs": [_tensor(node) for node in graph.node if node.op in REQUIRED_PLACEHOLDERS],
-        "ends": find_output_ops(graph.node),
+        "unused_outputs": find_output_ops(graph.node),
         "control_flow": _control_flow(chain(*everywhere)),
         "devices": sorted({node.device for node in chain(*everywhere) if node.device}),
         "signatures": signatures,
