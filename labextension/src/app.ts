@@ -282,7 +282,7 @@ function writeAttributes(root: HTMLElement, screen: Written): void {
   setAttributes(root, {
     "data-status": statusOf(screen),
     "data-revision": screen.state?.revision,
-    "data-room": screen.state ? graphKey(screen.state) : undefined,
+    "data-graph": screen.state ? graphKey(screen.state) : undefined,
     "data-ops": screen.state?.ops,
     "data-selected-ops": screen.state?.selected_ops,
     "data-items": screen.scene?.length,

@@ -223,6 +223,33 @@ def test_the_outline_is_typed_into_and_shows_all(page: Page, jupyter_server: Jup
     assert widget.notebook.kernel_eval("len(editor.selection)") > 0
 
 
+INTERACTIVE = {
+    *("button", "checkbox", "combobox", "link", "listbox", "menuitem", "option", "radio"),
+    *("searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "tree", "treeitem"),
+}
+"""Roles of what a screen reader stops at."""
+
+
+def test_a_screen_reader_is_told_what_each_control_is(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    widget = shown(page, jupyter_server, "screen-reader")
+    widget.click("two")
+    session = page.context.new_cdp_session(page)
+    nameless: set[str] = set()
+    for tab in ("Model", "Selection", "Op", "History", "Costs"):
+        widget.tab(tab)
+        widget.settled()
+        session.send("DOM.getDocument", {"depth": -1, "pierce": True})
+        for node in session.send("Accessibility.getFullAXTree")["nodes"]:
+            role = node.get("role", {}).get("value")
+            if role not in INTERACTIVE or node.get("name", {}).get("value"):
+                continue
+            found = session.send("DOM.describeNode", {"backendNodeId": node["backendDOMNodeId"]})
+            nameless.add(f"{tab}: {found['node']['attributes']}")
+    assert not {each for each in nameless if "cm-content" not in each}  # JupyterLab's own cells
+
+
 def test_the_first_arrow_key_the_ground_of_a_scope_and_escape(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

@@ -229,7 +229,7 @@ def test_a_call_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     shoot(page, "page-call")
     expect(way).to_have_text("tf.function 'called'")
     view.click(call, double=True)
-    expect(view.root).to_have_attribute("data-room", f"tf.function 'called' / {call}")
+    expect(view.root).to_have_attribute("data-graph", f"tf.function 'called' / {call}")
     view.settled()
     editor.view.enter(call)
     assert view.number("items") == len(editor.view.scene())
@@ -286,7 +286,7 @@ def test_a_function_that_was_left_out_says_so(
     view = opened(editor)
     view.click(doubled(editor), double=True)
     expect(view.root.locator(".tgw-alert")).to_contain_text("open the graph with tgw.edit(")
-    expect(view.root).to_have_attribute("data-room", "tf.function 'called'")
+    expect(view.root).to_have_attribute("data-graph", "tf.function 'called'")
 
 
 @pytest.mark.parametrize(

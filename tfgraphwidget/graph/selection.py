@@ -519,10 +519,12 @@ class Walk:
         Returns:
             The ops that are reached, one bool per op.
         """
-        room = None if self.within is None else self.within.on(index).mask
-        first = seeds if room is None else seeds & room
+        within = None if self.within is None else self.within.on(index).mask
+        first = seeds if within is None else seeds & within
         stop = pairs(index, self.stop_at)
-        reached = walk(index, np.flatnonzero(first), stop=stop, within=room, controls=self.controls)
+        reached = walk(
+            index, np.flatnonzero(first), stop=stop, within=within, controls=self.controls
+        )
         return reached if self.inclusive else reached & ~first
 
     def arguments(self) -> list[str]:

@@ -257,7 +257,10 @@ export const GROUPS: readonly Group[] = [
 export const GESTURES: readonly Gesture[] = [
   { how: "Click", what: "Inspect" },
   { how: "Double-click", what: "Expand or collapse a scope, or open a function" },
-  { how: "Right-click", what: "Open the context menu; with Shift, that of the application" },
+  {
+    how: "Right-click, long press",
+    what: "Open the context menu; with Shift, that of the application",
+  },
   { how: "Shift-click", what: "Mark as input", kernel: true },
   { how: "Alt-click", what: "Mark as output", kernel: true },
   { how: "Ctrl-click", what: "Add to or remove from the selection" },

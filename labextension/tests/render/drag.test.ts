@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { decodeScene } from "../../src/protocol/scene";
 import { type Camera, panBy } from "../../src/render/camera/camera";
 import { listenToDrags } from "../../src/render/gestures/drag";
@@ -37,17 +37,19 @@ function canvas(tool: Tool, item = 0, inside = false) {
   } as unknown as Stage;
   const selected: Region[] = [];
   const put: number[][] = [];
+  const menus: number[] = [];
   const drags = {
     hover: () => undefined,
     select: (region: Region) => void selected.push(region),
     moved: (...where: number[]) => void put.push(where),
+    contextMenu: (held: number) => void menus.push(held),
   };
   const moved = listenToDrags(stage, store, drags);
   const send = (type: string, x: number, y: number, held: Held = {}) => {
     const about = { button: 0, pointerId: 1, offsetX: x, offsetY: y, ...held };
     target.dispatchEvent(Object.assign(new Event(type), about));
   };
-  return { store, selected, put, moved, send };
+  return { store, selected, put, menus, moved, send };
 }
 
 describe("dragging", () => {
@@ -129,6 +131,56 @@ describe("dragging", () => {
     send("pointerup", 280, 100, { pointerId: 2 });
     send("pointerup", 120, 100);
     expect(selected).toEqual([]);
+  });
+});
+
+describe("a finger that rests", () => {
+  const TOUCH = { pointerType: "touch" };
+  const LONG = 1000;
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("gets the menu of what is below it, and its end is no click", () => {
+    const { menus, moved, send } = canvas("pan", 3);
+    send("pointerdown", 10, 10, TOUCH);
+    send("pointermove", 12, 11, TOUCH);
+    vi.advanceTimersByTime(LONG);
+    expect([menus, moved()]).toEqual([[3], true]);
+    send("pointerup", 12, 11, TOUCH);
+    send("pointerdown", 10, 10, TOUCH);
+    send("pointerup", 10, 10, TOUCH);
+    vi.advanceTimersByTime(LONG);
+    expect([menus, moved()]).toEqual([[3], false]);
+  });
+
+  test("gets one menu where the browser sends a right click for it", () => {
+    const { menus, send } = canvas("pan", 3);
+    send("pointerdown", 10, 10, TOUCH);
+    send("contextmenu", 10, 10);
+    vi.advanceTimersByTime(LONG);
+    expect(menus).toEqual([]);
+  });
+
+  test.each([
+    ["moves", (send: ReturnType<typeof canvas>["send"]) => send("pointermove", 40, 10, TOUCH)],
+    [
+      "is one of two",
+      (send: ReturnType<typeof canvas>["send"]) =>
+        send("pointerdown", 90, 10, { ...TOUCH, pointerId: 2 }),
+    ],
+  ])("gets none where it %s", (_, act) => {
+    const { menus, send } = canvas("pan", 3);
+    send("pointerdown", 10, 10, TOUCH);
+    act(send);
+    vi.advanceTimersByTime(LONG);
+    expect(menus).toEqual([]);
+  });
+
+  test("a mouse button that is held is no finger", () => {
+    const { menus, send } = canvas("pan", 3);
+    send("pointerdown", 10, 10, { pointerType: "mouse" });
+    vi.advanceTimersByTime(LONG);
+    expect(menus).toEqual([]);
   });
 });
 

@@ -17,7 +17,7 @@ MANY = 4  # edges; of more than so many, each further one costs the same
 COST_PER_COLUMN = 0.02
 
 IMPROVEMENT = 0.95  # columns are made if the cost is less than this share of that of one column
-SMALL = 260.0  # pixels; a drawing that is no taller is in one column
+SMALL = 360.0  # pixels; a drawing that is no taller is in one column: it fits in a cell
 TALLER = 1.1  # one that is taller than wanted by this factor may be wrapped
 
 ALL_WAYS_LIMIT = 9  # layers of which all ways to wrap them are compared: 255

@@ -10,6 +10,8 @@ export interface DragListener {
   hover(item: number, point: Point): void;
   /** A box or lasso was drawn and let go. */
   select(region: Region): void;
+  /** The right button, without Shift, or a finger that rests. */
+  contextMenu(item: number, point: Point): void;
   /**
    * An item was put elsewhere: its middle, in pixels of the whole drawing. Without it drags pan.
    */
@@ -23,6 +25,11 @@ const STILL = 4;
 /** Pixels between the points of a lasso. */
 const STEP = 3;
 const MIDDLE_BUTTON = 1;
+/**
+ * Milliseconds until a finger that rests means the menu: a little more than browsers take to send a
+ * right click for it, which Safari on a tablet never does.
+ */
+const REST = 650;
 
 /** The region that a drag with these keys draws; null to pan. */
 export function shapeOf(tool: Tool, keys: Keys): Shape | null {
@@ -48,6 +55,7 @@ export function listenToDrags(stage: Stage, store: Store, drags: DragListener): 
   canvas.addEventListener("pointermove", (event) => press.move(event));
   canvas.addEventListener("pointerup", (event) => press.end(event, true));
   canvas.addEventListener("pointercancel", (event) => press.end(event, false));
+  canvas.addEventListener("contextmenu", () => press.endRest());
   return () => press.moved;
 }
 
@@ -62,6 +70,7 @@ class Press {
   #start: Point = { x: 0, y: 0 };
   /** The item that was pressed and can be lifted, or -1. */
   #held = -1;
+  #rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(stage: Stage, store: Store, drags: DragListener) {
     this.#stage = stage;
@@ -80,10 +89,12 @@ class Press {
       this.#start = point;
       this.#shape = event.button === 0 ? shapeOf(this.#store.value.tool, event) : null;
       this.#held = event.button === 0 && !this.#shape ? this.#liftable(event, point) : -1;
+      if (event.pointerType === "touch") this.#rest = setTimeout(() => this.#rested(point), REST);
     } else {
       // A second finger: to zoom is meant.
       this.#shape = null;
       this.#held = -1;
+      this.endRest();
       this.#store.set({ region: null, itemMove: null });
     }
     this.#down.set(event.pointerId, point);
@@ -96,7 +107,19 @@ class Press {
     else this.#drag(event, last, point);
   }
 
+  /** The press moves, ends, or has its menu already. */
+  endRest(): void {
+    clearTimeout(this.#rest);
+  }
+
+  #rested(point: Point): void {
+    this.#way = Number.POSITIVE_INFINITY; // what the browser makes of it then is not a click
+    this.#shape = null;
+    this.#drags.contextMenu(this.#stage.itemAt(point), point);
+  }
+
   end(event: PointerEvent, meant: boolean): void {
+    this.endRest();
     this.#down.delete(event.pointerId);
     if (this.#down.size > 0) return;
     this.#stage.canvas.classList.remove("tgw-dragging");
@@ -112,6 +135,7 @@ class Press {
     this.#way += Math.hypot(point.x - last.x, point.y - last.y);
     this.#down.set(event.pointerId, point);
     if (!this.moved) return;
+    this.endRest();
     if (!before) this.#drags.hover(-1, point);
     if (this.#shape) this.#draw(this.#shape, point, event, !before);
     else if (this.#held > 0) this.#lift(point, !before);

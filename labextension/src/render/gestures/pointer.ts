@@ -8,8 +8,6 @@ import { type DragListener, listenToDrags, pointOf } from "./drag";
 export interface Gestures extends DragListener {
   click(item: number, event: MouseEvent): void;
   doubleClick(item: number, point: Point): void;
-  /** The right button, without Shift. */
-  contextMenu(item: number, point: Point): void;
   /** Whether a turn of the wheel zooms; else it scrolls what is around. */
   wheelZooms(event: WheelEvent): boolean;
 }
