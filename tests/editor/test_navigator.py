@@ -170,7 +170,9 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("depth", ["function", "file"])
-@pytest.mark.parametrize("name", ["picture", "serving_default_picture", "serving_default_picture:0"])
+@pytest.mark.parametrize(
+    "name", ["picture", "serving_default_picture", "serving_default_picture:0"]
+)
 def test_what_a_signature_calls_its_input_is_the_tensor_of_the_graph_that_is_shown(
     name: str, depth: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,6 +57,8 @@ def create_parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _create(
         argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget"
     )
+    version = sys.modules[__name__.partition(".")[0]].__version__
+    parser.add_argument("--version", action="version", version=f"tfgraphwidget {version}")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", title="commands"
     )

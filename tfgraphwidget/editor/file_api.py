@@ -319,8 +319,8 @@ class FileAPI(ArgumentChecks):
             outputs: The outputs of the signature, in the same forms.
             signatures: Several signatures: {name: (inputs, outputs)}.
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
-            inline: Of a frozen GraphDef: the ops of functions in place of calls, so that the file is
-                one flat graph, as other programs want it; None for yes, False to keep the calls.
+            inline: Of a frozen GraphDef: the ops of functions in place of calls, so that the file
+                is one flat graph, as other programs want it; None for yes, False to keep calls.
             lower_control_flow: Of a frozen GraphDef: Switch and Merge in place of loops and
                 conditionals of TensorFlow 2, and no function at all.
             verify: Load a model back and run it before it replaces old files.
