@@ -8,9 +8,12 @@ import inspect
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from textwrap import dedent
 from unittest.mock import patch
 
 import tfgraphwidget as tgw
@@ -18,21 +21,37 @@ from tests.editor.public_names import NOUNS, public_members
 from tfgraphwidget import errors
 from tfgraphwidget.cli import main
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.lint.linter import load_rules
+from tfgraphwidget.lint.rule import RULES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
-TITLES = {
-    "SelectionAPI": "Select and search",
-    "EditMethods": "Clone and edit",
-    "EditAPI": "Apply, undo and redo",
-    "PatternAPI": "Patterns",
-    "AnalysisAPI": "Run, measure, compare",
-    "FileAPI": "Save, replay, export",
-    "View": "The drawing",
-    "Passes": "Passes over the whole graph",
-    "Signatures": "Signatures",
-    "EditHistory": "The history",
-}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page of the reference: its file, its title, and the classes whose members it has; none for
+    the functions of the package.
+    """
+
+    file: str
+    title: str
+    classes: tuple[str, ...] = ()
+
+
+GROUPS = (
+    Group("package.md", "Functions of the package"),
+    Group("selecting.md", "Select and search", ("SelectionAPI", "PatternAPI")),
+    Group("editing.md", "Clone and edit", ("EditMethods",)),
+    Group("passes.md", "Passes over the whole graph", ("Passes",)),
+    Group("undoing.md", "Apply, undo and redo", ("EditAPI",)),
+    Group("history.md", "The history", ("EditHistory",)),
+    Group("running.md", "Run, measure, compare", ("AnalysisAPI",)),
+    Group("saving.md", "Save, replay, export", ("FileAPI",)),
+    Group("signatures.md", "Signatures", ("Signatures",)),
+    Group("drawing.md", "The drawing", ("View",)),
+)
 FUNCTIONS = ("edit", "example", "sync", "drift", "renew", "pattern", "layered")
+SECTION = re.compile(r"^(Args|Returns|Raises|Yields|Example):\n", re.MULTILINE)
 
 
 def sentence(thing: object) -> str:
@@ -46,67 +65,96 @@ def methods() -> str:
     lines = [
         "# Methods by task",
         "",
-        (
-            "`tgw.edit(…)` makes an editor; these are its methods and properties. "
-            "[Arguments](arguments.md) has the"
-        ),
-        (
-            "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` "
-            "show the rest."
-        ),
-        "[What works on which source](../verbs.md).",
-        "",
-        "| function of the package | |",
-        "|---|---|",
-        *(f"| `tgw.{name}` | {sentence(getattr(tgw, name))} |" for name in FUNCTIONS),
+        "`tgw.edit(…)` makes an editor; these are its methods and properties, each with a link to",
+        "its arguments, results, errors and an example. Shift-Tab in a notebook and",
+        "`help(editor.clone)` show the same. [What works on which source](../verbs.md).",
     ]
-    for title, members in by_task():
-        lines += ["", f"## {title}", "", "| | |", "|---|---|"]
-        lines += [f"| `{name}` | {sentence(member)} |" for name, member in members]
+    for group in GROUPS:
+        lines += ["", f"## {group.title}", "", "| | |", "|---|---|"]
+        lines += [
+            f"| [`{name}`]({group.file}#{anchor_of(name)}) | {sentence(member)} |"
+            for name, member in members_of(group)
+        ]
     return "\n".join(lines) + "\n"
 
 
-def by_task() -> Iterator[tuple[str, list[tuple[str, object]]]]:
-    """What the editor's methods and properties are for, with their names in order."""
+def anchor_of(heading: str) -> str:
+    """The anchor that MkDocs gives a heading.
+
+    >>> anchor_of("passes.fold_constants")
+    'passesfold_constants'
+    """
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+
+
+def members_of(group: Group) -> list[tuple[str, object]]:
+    """The members of a page with their dotted names, in order; of the package its functions."""
+    if not group.classes:
+        return [(f"tgw.{name}", getattr(tgw, name)) for name in FUNCTIONS]
     everything = public_members()
-    groups = [("", kind) for kind in GraphEditor.__bases__] + [
+    owners = [("", kind) for kind in GraphEditor.__bases__] + [
         (f"{noun}.", kind) for noun, kind in NOUNS.items()
     ]
-    for prefix, kind in groups:
-        ours = {
-            name
-            for base in kind.__mro__
-            if base.__module__.startswith("tfgraphwidget.editor.")
-            for name in vars(base)
-        }
-        names = sorted(prefix + name for name in ours if prefix + name in everything)
-        if kind.__name__ in TITLES and names:
-            yield TITLES[kind.__name__], [(name, everything[name]) for name in names]
+    found = []
+    for prefix, kind in owners:
+        if kind.__name__ in group.classes:
+            names = {
+                name
+                for base in kind.__mro__
+                if base.__module__.startswith("tfgraphwidget.editor.")
+                for name in vars(base)
+            }
+            found += sorted(prefix + name for name in names if prefix + name in everything)
+    return [(name, everything[name]) for name in found]
 
 
-def arguments_of(thing: object) -> dict[str, str]:
-    """What a docstring says of each argument, lists in it as lines of a cell.
+def sections_of(thing: object) -> dict[str, str]:
+    """A docstring by its sections, each without its indentation; "" has what comes before them.
 
     >>> def add(x, y=1):
     ...     '''Add numbers.
     ...
-    ...     Args:
-    ...         x: One | of
-    ...             two.
-    ...         y: The other.
-    ...
     ...     Returns:
     ...         The sum.
     ...     '''
-    >>> arguments_of(add)
+    >>> sections_of(add)
+    {'': 'Add numbers.', 'Returns': 'The sum.'}
+    """
+    start, *rest = SECTION.split(f"{inspect.getdoc(thing) or ''}\n")
+    sections = {
+        name: dedent(text).strip() for name, text in zip(rest[::2], rest[1::2], strict=True)
+    }
+    about, prompt, example = start.partition("\n\n>>> ")  # an example without a heading
+    if prompt:
+        sections["Example"] = f">>> {example.strip()}"
+    return {"": about.strip(), **sections}
+
+
+def signature_of(name: str, member: object) -> str:
+    """How a method is called, without types and `self`; the name alone of a property."""
+    called = name if name.startswith("tgw.") else f"editor.{name}"
+    if not callable(member):
+        return called
+    parameters = [
+        parameter.replace(annotation=parameter.empty)
+        for key, parameter in inspect.signature(member).parameters.items()
+        if key != "self"
+    ]
+    signature = str(inspect.Signature(parameters)).replace("(/, ", "(")
+    line = f"{called}{signature}"
+    if len(line) <= 88:
+        return line
+    inside = signature[1:-1].split(", ")
+    return "\n".join([f"{called}(", *(f"    {each}," for each in inside), ")"])
+
+
+def entries_of(section: str) -> dict[str, str]:
+    """The entries of a section "name: text", lists in them as lines of a cell.
+
+    >>> entries_of("x: One | of\\n    two.\\ny: The other.")
     {'x': 'One \\\\| of two.', 'y': 'The other.'}
     """
-    section = re.search(
-        r"^Args:\n((?:    .*\n|\n)+)", f"{inspect.getdoc(thing) or ''}\n", re.MULTILINE
-    )
-    found = re.findall(
-        r"^    \*{0,2}(\w+): (.*\n(?: {8}.*\n|\n)*)", section[1] if section else "", re.MULTILINE
-    )
+    found = re.findall(r"^\*{0,2}(\w+): (.*\n(?: {4}.*\n|\n)*)", f"{section}\n", re.MULTILINE)
     return {name: _cell(text) for name, text in found}
 
 
@@ -115,38 +163,42 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", lines).strip().replace("|", r"\|")
 
 
-def arguments() -> str:
-    """The arguments of all functions and methods, by what they are for."""
+def page_of(group: Group) -> str:
+    """A page of the reference: how each member is called, what it takes, returns and raises, and an
+    example.
+    """
+    lines = [f"# {group.title}"]
+    for name, member in members_of(group):
+        sections = sections_of(member)
+        lines += ["", f"## {name}", "", sections[""], ""]
+        lines += ["```py", signature_of(name, member), "```"]
+        if entries := entries_of(sections.get("Args", "")):
+            lines += ["", "| argument | |", "|---|---|"]
+            lines += [f"| `{key}` | {text} |" for key, text in entries.items()]
+        if "Returns" in sections:
+            lines += ["", f"**Returns** {_cell(sections['Returns'])}"]
+        if entries := entries_of(sections.get("Raises", "")):
+            lines += ["", "**Raises**", ""]
+            lines += [f"* `{key}`: {text}" for key, text in entries.items()]
+        if "Example" in sections:
+            lines += ["", "```pycon", sections["Example"], "```"]
+    return "\n".join(lines) + "\n"
+
+
+def lint_rules() -> str:
+    """The rules of `lint` in the order in which they run."""
+    load_rules()
     lines = [
-        "# Arguments of all methods",
+        "# Rules of lint",
         "",
-        "By task, as in [methods](methods.md), which has those too that take none.",
+        '`editor.lint(only=["float64"])` and `never=["asserts"]`, or `--only` and `--never`,',
+        "choose rules by their codes. An error is what TensorFlow or the target refuses, a warning",
+        "what costs time, memory or freedom. [How to use them](../how-to/lint.md).",
+        "",
+        "| code | | finds |",
+        "|---|---|---|",
+        *(f"| `{each.code}` | {each.severity} | {_cell(each.about)} |" for each in RULES.values()),
     ]
-    functions: list[tuple[str, object]] = [
-        (f"tgw.{name}", getattr(tgw, name)) for name in FUNCTIONS
-    ]
-    for title, members in (("Functions of the package", functions), *by_task()):
-        lines += ["", f"## {title}"]
-        for name, member in members:
-            texts = arguments_of(member)
-            if not callable(member) or not texts:
-                continue
-            defaults = {
-                key: each.default for key, each in inspect.signature(member).parameters.items()
-            }
-            lines += [
-                "",
-                f"### {name}",
-                "",
-                sentence(member),
-                "",
-                "| argument | default | |",
-                "|---|---|---|",
-            ]
-            for key, text in texts.items():
-                default = defaults.get(key, inspect.Parameter.empty)
-                shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
-                lines.append(f"| `{key}` | {shown} | {text} |")
     return "\n".join(lines) + "\n"
 
 
@@ -204,9 +256,10 @@ def error_classes() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "methods.md": methods,
-    "arguments.md": arguments,
+    **{group.file: partial(page_of, group) for group in GROUPS},
+    "rules.md": lint_rules,
     "command-line.md": command_line,
     "errors.md": error_classes,
 }

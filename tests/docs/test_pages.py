@@ -22,8 +22,8 @@ from tests.bench import page as performance
 from tests.browser.moving_picture import LONGEST, PICTURE, VIEWPORT
 from tests.conftest import INCEPTION
 from tests.docs import gallery
+from tests.docs.reference import GROUPS, REFERENCE, members_of
 from tests.docs.reference import PAGES as GENERATED
-from tests.docs.reference import REFERENCE, by_task
 from tests.export.test_converted_models import InProcess
 from tfgraphwidget.cli import main
 from tfgraphwidget.export.formats import converted_model
@@ -96,6 +96,13 @@ def test_the_figures_and_results_in_readme_are_right(
     ):
         assert words in text
     assert f"elsewhere: {tgw.example()!r}" in text
+    viewers = (DOCS / "explanation" / "performance.md").read_text(encoding="utf-8")
+    row = re.findall(r"^\| 50,000 \| (.+) \|$", viewers.partition("viewers -->")[2], re.MULTILINE)[
+        0
+    ]
+    ours, tensorboard, explorer, netron = (cell.split()[0] for cell in row.split("|"))
+    assert f"50,000 ops in {ours} s" in text
+    assert f"they take {netron}, {tensorboard} and {explorer} s" in text
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     printed = io.StringIO()
@@ -141,15 +148,13 @@ def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
 
 
 def test_the_reference_has_every_option_of_every_method() -> None:
-    sections = re.split(
-        r"^### ", (REFERENCE / "arguments.md").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-    listed = {
-        part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)
-        for part in sections
-    }
-    for _, members in by_task():
-        for name, member in members:
+    for group in GROUPS:
+        text = (REFERENCE / group.file).read_text(encoding="utf-8")
+        listed = {
+            part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)
+            for part in re.split(r"^## ", text, flags=re.MULTILINE)
+        }
+        for name, member in members_of(group):
             if inspect.isfunction(member):
                 options = {*inspect.signature(member).parameters} - {"self"}
                 assert {*listed.get(name, [])} == options, name

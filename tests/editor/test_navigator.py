@@ -169,6 +169,47 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
         tgw.edit(saved, signature="serving_defualt")
 
 
+@pytest.mark.parametrize("depth", ["function", "file"])
+@pytest.mark.parametrize(
+    "name", ["picture", "serving_default_picture", "serving_default_picture:0"]
+)
+def test_what_a_signature_calls_its_input_is_the_tensor_of_the_graph_that_is_shown(
+    name: str, depth: str, tmp_path: Path
+) -> None:
+    module = tf.Module()
+    module.w = tf.Variable(2.0)
+    spec = tf.TensorSpec([None, 2], tf.float32, name="picture")
+    module.f = tf.function(lambda picture: {"scores": picture * module.w}, input_signature=[spec])
+    tf.saved_model.save(module, str(tmp_path), signatures=module.f)
+    editor = tgw.edit(tmp_path)
+    if depth == "file":
+        editor.view.leave(0)
+    assert editor.inputs[0] != "serving_default_picture:0" or depth == "file"
+    assert editor.between(name, "scores").inputs == editor.inputs
+    editor.passes.set_input(name, [3, 2])
+    assert editor.inspect(editor.inputs[0]).outputs[0].shape == "(3, 2)"
+    assert editor.history.lines[0].count(f'"{editor.inputs[0]}"') == 1
+    editor.save(f"{tmp_path}/edited/")
+    assert tf.saved_model.load(f"{tmp_path}/edited").signatures["serving_default"](
+        picture=tf.ones([3, 2])
+    )["scores"].shape == (3, 2)
+
+
+def test_a_name_that_an_op_has_is_that_op_and_one_that_nothing_has_is_refused(
+    tmp_path: Path,
+) -> None:
+    module = tf.Module()
+    module.f = tf.function(
+        lambda a: {"other": tf.identity(a * 2.0, name="a_2"), "b": tf.identity(a, name="other")},
+        input_signature=[tf.TensorSpec([2], tf.float32, name="a")],
+    )
+    tf.saved_model.save(module, str(tmp_path), signatures=module.f)
+    editor = tgw.edit(tmp_path)
+    assert editor.ops("other").ops == ("other",)
+    with pytest.raises(UnknownName, match="no op 'serving_default_c'"):
+        editor.passes.set_input("serving_default_c", [3])
+
+
 def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
     editor = tgw.edit(INCEPTION)
     assert len(editor._core.index) == 3379

@@ -156,7 +156,7 @@ def results(path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
 def test_a_function_is_written_as_one_graph(model: Model, kind: str, tmp_path: Path) -> None:
     function = function_of(model, kind)
     wanted = [function(tf.constant(x)) for x in FEEDS]
-    tgw.edit(function).save(tmp_path / "inlined.pb", frozen=True, inline=True)
+    tgw.edit(function).save(tmp_path / "inlined.pb", frozen=True)
     assert op_types(tmp_path / "inlined.pb").isdisjoint(CALLS)
     tgw.edit(function).save(tmp_path / "lowered.pb", frozen=True, lower_control_flow=True)
     assert op_types(tmp_path / "lowered.pb").isdisjoint(CALLS | V2_CONTROL_FLOW)
@@ -235,7 +235,7 @@ def test_the_command_line_writes_one_graph(model: Model, tmp_path: Path) -> None
     module.function, module.model = function, model
     tf.saved_model.save(module, str(tmp_path / "export"), signatures=function)
     paths = [str(tmp_path / "export"), str(tmp_path / "f.pb")]
-    assert main(["export", *paths, "--frozen", "--inline", "--lower-control-flow"]) == 0
+    assert main(["export", *paths, "--frozen", "--lower-control-flow"]) == 0
     assert op_types(tmp_path / "f.pb").isdisjoint(CALLS | V2_CONTROL_FLOW)
     for one, x in zip(results(tmp_path / "f.pb", FEEDS), FEEDS, strict=True):
         np.testing.assert_allclose(one, function(tf.constant(x)), atol=1e-6)
@@ -259,3 +259,33 @@ def test_a_recurrent_layer_is_written_as_one_graph(layer: str, tmp_path: Path) -
     np.testing.assert_allclose(
         results(tmp_path / "f.pb", [x])[0], function(tf.constant(x)), atol=1e-5
     )
+
+
+def test_a_keras_export_is_frozen_to_one_flat_graph_of_its_default_signature(
+    tmp_path: Path,
+) -> None:
+    model = keras.Sequential([keras.Input((2,), name="rows"), keras.layers.Dense(3, "relu")])
+    model.export(str(tmp_path / "export"), verbose=False)
+    paths = str(tmp_path / "export"), str(tmp_path / "flat.pb")
+    assert main(["export", *paths, "--frozen"]) == 0
+    written = v1.GraphDef.FromString((tmp_path / "flat.pb").read_bytes())
+    assert op_types(tmp_path / "flat.pb").isdisjoint(CALLS)
+    assert not written.library.function
+    placeholders = [node.name for node in written.node if node.op == "Placeholder"]
+    assert placeholders == ["serving_default_rows"]  # not that of "serve", the same again
+    (output,) = [end.partition(":")[0] for end in tgw.edit(tmp_path / "flat.pb").outputs]
+    wanted = [model(x).numpy() for x in FEEDS]
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        tf.import_graph_def(written, name="")
+        got = [session.run(f"{output}:0", {"serving_default_rows:0": x}) for x in FEEDS]
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_calls_stay_where_they_are_asked_to(model: Model, tmp_path: Path) -> None:
+    module, function = tf.Module(), function_of(model, "nested")
+    module.function, module.model = function, model
+    tf.saved_model.save(module, str(tmp_path / "export"), signatures=function)
+    paths = str(tmp_path / "export"), str(tmp_path / "calls.pb")
+    assert main(["export", *paths, "--frozen", "--no-inline"]) == 0
+    assert op_types(tmp_path / "calls.pb") & CALLS

@@ -235,7 +235,7 @@ def test_functions_that_take_variables_take_values(
     with pytest.warns(
         UserWarning, match="keeps hash table 'hash_table', which is not a variable; run 'Stateful"
     ):
-        editor.save(tmp_path / "f.pb", frozen=True)
+        editor.save(tmp_path / "f.pb", frozen=True, inline=False)
     kinds = types(tmp_path / "f.pb")
     assert {"If", "While", "StatefulPartitionedCall"} <= {
         kind.removeprefix("Stateless") for kind in kinds

@@ -32,7 +32,7 @@ from tfgraphwidget.graph import query
 from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.sources import describe_op
 from tfgraphwidget.widget.protocol import Search
-from tfgraphwidget.widget.selection_requests import search
+from tfgraphwidget.widget.selection_requests import SelectionRequests, search
 from tfgraphwidget.widget.untrusted_ops import effect_sentences
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
@@ -346,10 +346,12 @@ def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
     assert str(tmp_path) not in page
 
 
-def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
+def test_the_golden_queries_and_marks_are_answered_so_by_a_kernel() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
         assert golden["asked"] == asked(editor)
         assert golden["scopes_found"] == scopes_found(editor)
+        assert golden["between"] == json.loads(json.dumps(between_marks(editor)))
+        assert golden["marks"] == marks_of(editor)
 
 
 def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute() -> None:
@@ -413,6 +415,51 @@ def writing() -> v1.GraphDef:
     return graph.as_graph_def()
 
 
+def pairs_of(editor: GraphEditor) -> list[tuple[str, str]]:
+    """Some fourteen ops as input, the placeholders among them, each with as many others as
+    output.
+    """
+    names, types = editor._core.index.names, editor._core.index.types
+    some = list(names[:: max(1, len(names) // 14)])
+    placeholders = [name for name, kind in zip(names, types, strict=True) if kind == "Placeholder"]
+    return [(a, b) for a in dict.fromkeys([*placeholders, *some]) for b in some if a != b]
+
+
+def between_marks(editor: GraphEditor) -> list[list[Any]]:
+    """Of pairs of an input and an output, the ops that lie between for a kernel; None where there
+    is no path.
+    """
+    return [[first, last, _between(editor, first, last)] for first, last in pairs_of(editor)]
+
+
+def _between(editor: GraphEditor, first: str, last: str) -> list[int] | None:
+    try:
+        ops: list[int] = np.flatnonzero(editor.between(first, last).mask).tolist()
+    except GraphEditError:
+        return None
+    return ops
+
+
+def marks_of(editor: GraphEditor) -> dict[str, list[list[str]]]:
+    """Of each drawn scope, and every 13th op, the tensors by which it is marked as input and as
+    output; [] where it cannot be.
+    """
+    outline, _ = outline_of(editor._core.index)
+    scopes = [f"{outline.names[node]}/" for node in np.flatnonzero(~outline.is_collapsed) if node]
+    requests, found = SelectionRequests(editor), {}
+    for name in [*scopes, *list(editor._core.index.names)[::13]]:
+        found[name] = [_crossings(requests, side, name) for side in ("inputs", "outputs")]
+    return found
+
+
+def _crossings(requests: SelectionRequests, side: Any, name: str) -> list[str]:
+    try:
+        tensors = requests.crossings(side, name).tensors
+    except GraphEditError:
+        return []
+    return sorted(f"{'!' if each.proposed else ''}{each.tensor}" for each in tensors)
+
+
 def effect_sentences_of(editor: GraphEditor) -> dict[str, list[str]]:
     """The sentences of the inspector on each op and drawn scope that does more than compute."""
     outline, _ = outline_of(editor._core.index)
@@ -468,6 +515,8 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         "scopes_found": scopes_found(editor),
         "effects": editor._core.paint(scene).effects.tolist(),
         "effect_sentences": effect_sentences_of(editor),
+        "between": between_marks(editor),
+        "marks": marks_of(editor),
     }
 
 

@@ -44,7 +44,7 @@ def frozen_file(name: str) -> GraphDef:
             subject.editor.save(path, outputs=subject.outputs, frozen=True, verify=False)
         else:
             editor = tgw.edit(networks.KERAS[name]()[0])
-            editor.save(path, frozen=True, verify=False, inline=True)
+            editor.save(path, frozen=True, verify=False)
         return v1.GraphDef.FromString(path.read_bytes())
 
 

@@ -32,6 +32,7 @@ SOURCES = (
     "CHANGELOG.md",
     "tfgraphwidget",
     "labextension",
+    "notebooks",
 )
 BUILT = ("tfgraphwidget/static", "tfgraphwidget/labextension")
 NODE = ("node", "nodejs", "npm", "npx", "corepack")

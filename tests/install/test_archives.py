@@ -28,6 +28,13 @@ def works(environment: Environment, installed_in: Path) -> None:
     """
     assert "works" in environment.run("python", WORKS, str(installed_in))
     assert "usage: tfgraphwidget" in environment.run("tfgraphwidget", "--help")
+    assert environment.run("tfgraphwidget", "--version").startswith("tfgraphwidget 0.")
+    shipped = environment.run(
+        "python",
+        "-c",
+        "from tfgraphwidget.cli.server import _notebooks; print(len(list(_notebooks().glob('*'))))",
+    )
+    assert int(shipped) > 20
     reported = environment.run("tfgraphwidget", "info", "edited.pb")
     assert "MatMul" in reported
     listed = environment.run("python", "-m", "jupyterlab.labextensions", "list")
@@ -62,9 +69,13 @@ def test_the_wheel_holds_what_is_run_and_nothing_else(archives: dict[str, Path])
         "tfgraphwidget/edits/clone/command.py",
     } <= names
     assert "tfgraphwidget/graph/op_effects.tsv" in names
-    assert not [
-        name for name in names if name.startswith(("tests/", "labextension/", "notebooks/"))
-    ]
+    assert not [name for name in names if name.startswith(("tests/", "labextension/"))]
+    notebooks = {
+        path.relative_to(ROOT).as_posix() for path in tracked() if "notebooks" in path.parts
+    }
+    assert {name for name in names if "notebooks/" in name} == {
+        f"tfgraphwidget/{name}" for name in notebooks if name.startswith("notebooks/")
+    }
     assert not [name for name in names if name.endswith((".pyc", ".map")) or "node_modules" in name]
     held = {name.split("/data/", 1)[1] for name in names if ".data/data/" in name}
     assert EXTENSION in held
@@ -76,7 +87,11 @@ def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(
 ) -> None:
     names = set(zipfile.ZipFile(archives["wheel"]).namelist())
     ours = {str(path.relative_to(ROOT)) for path in tracked()}
-    strays = {name for name in names - ours if ".dist-info/" not in name}
+    strays = {
+        name
+        for name in names - ours
+        if ".dist-info/" not in name and name.removeprefix("tfgraphwidget/") not in ours
+    }
     at = {name.split("/data/", 1)[-1] for name in strays}
     extension = {
         name for name in at if name.startswith("share/jupyter/labextensions/tfgraphwidget/")
@@ -105,11 +120,7 @@ def test_the_sdist_holds_the_bundle_and_no_tests(archives: dict[str, Path]) -> N
         "pyproject.toml",
         "LICENSE",
     } <= names
-    assert not [
-        name
-        for name in names
-        if name.startswith(("tests/", "notebooks/")) or "node_modules" in name
-    ]
+    assert not [name for name in names if name.startswith("tests/") or "node_modules" in name]
 
 
 @pytest.mark.slow

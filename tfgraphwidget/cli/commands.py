@@ -90,15 +90,19 @@ def export(options: argparse.Namespace) -> int:
             "inputs": _names(options.inputs),
             "outputs": _names(options.outputs),
         }
+        signature = options.signature
+        opened = editor._core.source.signature
+        if signature is None and options.frozen and opened is not None:
+            signature = opened.name  # a graph to be run has one; Keras exports each model twice
         if (
-            options.signature is not None
+            signature is not None
             and boundary == {"inputs": None, "outputs": None}
             and editor._core.executor.boundary is None
         ):
-            boundary = {"signatures": _signature_boundary(editor, options.signature)}
+            boundary = {"signatures": _signature_boundary(editor, signature)}
         _check_outputs(editor, options, **boundary)
         how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
-        how |= {option.name: True for option in FROZEN_OPTIONS if getattr(options, option.name)}
+        how |= parse_options((each.name, getattr(options, each.name)) for each in FROZEN_OPTIONS)
         if options.timeout is not None:
             how["timeout"] = options.timeout
         if options.new_tags is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,6 +57,8 @@ def create_parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _create(
         argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget"
     )
+    version = sys.modules[__name__.partition(".")[0]].__version__
+    parser.add_argument("--version", action="version", version=f"tfgraphwidget {version}")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", title="commands"
     )
@@ -201,8 +204,12 @@ def _add_export(add: Add) -> None:
         "--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables"
     )
     for switch in FROZEN_OPTIONS:
+        chosen = switch.choices[-1]
+        flag = f"{'no-' if chosen == 'no' else ''}{switch.name.replace('_', '-')}"
         about = f"with --frozen: {switch.about[:1].lower()}{switch.about[1:].rstrip('.')}"
-        export.add_argument(f"--{switch.name.replace('_', '-')}", action="store_true", help=about)
+        export.add_argument(
+            f"--{flag}", dest=switch.name, action="store_const", const=chosen, help=about
+        )
     export.add_argument(
         "--no-verify", action="store_true", help="do not load the written model and compare it"
     )

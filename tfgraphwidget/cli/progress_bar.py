@@ -23,6 +23,7 @@ class ProgressBar:
         self._out = out
         self._is_terminal = out is not None and out.isatty()
         self._what = ""
+        self._lines = set[str]()  # lines: a step that comes again, as for another graph, is one
         self._last_time = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
@@ -33,7 +34,8 @@ class ProgressBar:
             total: The number of its parts; 0 if unknown.
         """
         if not self._is_terminal:
-            if what != self._what:
+            if what not in self._lines:
+                self._lines.add(what)
                 self._draw(f"{what} …\n")
         elif what != self._what or time.monotonic() - self._last_time >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0

@@ -21,25 +21,40 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import locate_file, recognize
 from tfgraphwidget.writable import reason
 
-_NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
+# In the package, where pip has installed it; next to the package in a checkout.
+_FOLDERS = tuple(parent / "notebooks" for parent in Path(__file__).parents[1:3])
+_NOTEBOOK = "01_clone_by_clicking.ipynb"
 _PACKAGE = sys.modules[__name__.partition(".")[0]]
 _COPIES = f"tfgraphwidget-{_PACKAGE.__version__}-demo"
+_DEMO_PACKAGES = ("jupyterlab", "tensorflow", "ipykernel")
 
 
 def demo(options: argparse.Namespace) -> int:
     """Open the first notebook, in a copy of their folder in the user's own."""
-    if not _NOTEBOOK.is_file():
+    notebooks = _notebooks()
+    missing = [name for name in _DEMO_PACKAGES if find_spec(name) is None]
+    if missing:
         raise GraphEditError(
-            f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the "
-            "repository."
+            f"The demo needs {' and '.join(missing)}; run pip install 'tfgraphwidget[demo]'."
         )
     try:
         copies = Path.home() / _COPIES
-        _copy_missing(_NOTEBOOK.parent, copies)
+        _copy_missing(notebooks, copies)
     except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home folder
         raise _unwritable_home(error) from error
     print_output(f"\n    Your copy of the notebooks is {copies}; delete it to begin again.")
-    return _serve(copies / _NOTEBOOK.name, copies, options.port, browser=options.browser)
+    return _serve(copies / _NOTEBOOK, copies, options.port, browser=options.browser)
+
+
+def _notebooks() -> Path:
+    """The folder of the notebooks that are installed."""
+    folder = next((each for each in _FOLDERS if (each / _NOTEBOOK).is_file()), None)
+    if folder is None:
+        raise GraphEditError(
+            f"The notebooks are not installed: {_NOTEBOOK!r} is neither in the package nor next to "
+            "it; install a wheel of tfgraphwidget."
+        )
+    return folder
 
 
 def show(options: argparse.Namespace) -> int:
@@ -74,7 +89,8 @@ def document_address(file: Path, root: Path) -> str:
 def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     if find_spec("jupyterlab") is None:
         raise GraphEditError(
-            "JupyterLab is not installed here; install it: pip install jupyterlab."
+            "JupyterLab is not installed here; run pip install jupyterlab, or write a page that "
+            "needs no server: --html page.html."
         )
     port, token, folder = _free_port(port), secrets.token_hex(16), _runtime_folder()
     where = document_address(file, root)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
+from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (
     Selection,
@@ -74,12 +75,38 @@ class ArgumentResolver:
 
     def names(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops and tensors; a variable that a function captures is the op that stands
-        for it.
+        for it, and what only a signature calls so is the tensor here.
 
         Args:
             argument: Ops: one or several, by name or as objects, or a selection.
         """
-        return self._view.names([self._name_of_captured(item) for item in each(argument)])
+        return self._view.names(
+            [
+                self._tensor_of_signature(item)
+                if isinstance(item, str)
+                else self._name_of_captured(item)
+                for item in each(argument)
+            ]
+        )
+
+    def _tensor_of_signature(self, name: str) -> str:
+        """The tensor of the current graph for a key of the opened signature, or for the tensor that
+        the signature has in the graph of the file; a name that an op has is that op's.
+
+        What `tfgraphwidget info` and saved_model_cli print are names of the file's graph, and a
+        SavedModel of TensorFlow 2 opens in the function that computes the signature.
+        """
+        signature = self._source.signature
+        op = split_tensor(name)[0]
+        if signature is None or op in self._index.ids:
+            return name
+        inside = signature_boundary(signature, self._view)
+        argument_of = {key: tensor for tensor, key in inside.inputs.items()}
+        for key, tensor in (*signature.inputs, *signature.outputs):
+            here = argument_of.get(key) or inside.outputs.get(key)
+            if here and name in (key, tensor, split_tensor(tensor)[0]):
+                return here
+        return name
 
     def _name_of_captured(self, item: object) -> Any:
         """The name of the op that represents a captured variable, whose own name another one can

@@ -273,7 +273,7 @@ class FileAPI(ArgumentChecks):
         *,
         signatures: object = None,
         frozen: bool = False,
-        inline: bool = False,
+        inline: bool | None = None,
         lower_control_flow: bool = False,
         verify: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
@@ -319,9 +319,10 @@ class FileAPI(ArgumentChecks):
             outputs: The outputs of the signature, in the same forms.
             signatures: Several signatures: {name: (inputs, outputs)}.
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
-            inline: Of a frozen GraphDef: the ops of functions in place of calls; see `freeze`.
-            lower_control_flow: Of a frozen GraphDef: the same, and Switch and Merge in place of
-                loops and conditionals of TensorFlow 2.
+            inline: Of a frozen GraphDef: the ops of functions in place of calls, so that the file
+                is one flat graph, as other programs want it; None for yes, False to keep calls.
+            lower_control_flow: Of a frozen GraphDef: Switch and Merge in place of loops and
+                conditionals of TensorFlow 2, and no function at all.
             verify: Load a model back and run it before it replaces old files.
             feeds: {input: value} for that run; None for generated values.
             signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the

@@ -75,7 +75,7 @@ def save(
     *,
     signatures: object,
     frozen: bool,
-    inline: bool,
+    inline: bool | None,
     lower_control_flow: bool,
     verify: bool,
     feeds: Mapping[TensorKey, Any],
@@ -91,7 +91,7 @@ def save(
         outputs: The outputs of the signature, in the same forms.
         signatures: Several signatures, {name: (inputs, outputs)}, or None.
         frozen: Whether a GraphDef gets constants in place of variables.
-        inline: Whether a frozen GraphDef gets the ops of functions in place of calls.
+        inline: Whether a frozen GraphDef gets the ops of functions in place of calls; None for yes.
         lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of
             TensorFlow 2.
         verify: Whether the written model is loaded and run beside the current graph.
@@ -128,7 +128,7 @@ def save(
         )
     settings = export.SaveSettings(
         frozen=frozen,
-        inline=inline,
+        inline=frozen and inline is not False,
         lower_control_flow=lower_control_flow,
         verify=verify,
         feeds={

@@ -94,7 +94,10 @@ CONVERSIONS = {
 """The kinds of files that converters write, by their suffix."""
 FROZEN_OPTIONS = (
     SaveOption(
-        "inline", "Calls", ("", "yes"), "The ops of functions in place of calls: one graph."
+        "inline",
+        "Calls",
+        ("", "no"),
+        "Calls of functions stay calls; without it their ops take their place: one flat graph.",
     ),
     SaveOption(
         "lower_control_flow",
@@ -186,9 +189,10 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
     ... )
     {'optimize': 'float16', 'opset': 15, 'select_tf_ops': True}
     """
+    switches = {"yes": True, "no": False}
     values = {name: value for name, value in options if value}
     return {
-        name: int(value) if value.isdecimal() else value == "yes" or value
+        name: int(value) if value.isdecimal() else switches.get(value, value)
         for name, value in values.items()
     }
 

@@ -177,6 +177,7 @@ from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS
 from .op_types import SHAPE_QUERIES as SHAPE_QUERIES
 from .op_types import SIZE_FORWARDING as SIZE_FORWARDING
 from .op_types import SIZE_VECTORS as SIZE_VECTORS
+from .op_types import STATE_FORWARDING as STATE_FORWARDING
 from .op_types import STATIC_TABLES as STATIC_TABLES
 from .op_types import SUMS as SUMS
 from .op_types import SUMS_OF_LAST_AXIS as SUMS_OF_LAST_AXIS
@@ -224,6 +225,7 @@ from .stateful_resources import of_type as of_type
 from .stateful_resources import persistent_state as persistent_state
 from .stateful_resources import resources as resources
 from .stateful_resources import shared_state as shared_state
+from .stateful_resources import state_holders as state_holders
 from .stateful_resources import used_keys as used_keys
 from .stateful_resources import users as users
 from .stateful_resources import with_state as with_state

@@ -157,7 +157,7 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
 
     Of the ops that are the ends of one state without a handle, only the first.
     """
-    holds = _holders(index)
+    holds = state_holders(index)
     holders, keys_seen = [], set()
     for i in np.flatnonzero(holds & mask_of(index, ops)).tolist():
         kind = kind_of(index.types[i])
@@ -170,7 +170,7 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
     return tuple(holders)
 
 
-def _holders(index: GraphIndex) -> Mask:
+def state_holders(index: GraphIndex) -> Mask:
     """`persistent_state`, and what holds state without a key."""
     return persistent_state(index) | of_type(
         index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None
@@ -205,7 +205,7 @@ def resources_of(
     Returns:
         One bool per op.
     """
-    holds, mask = _holders(index), np.zeros(len(index), dtype=bool)
+    holds, mask = state_holders(index), np.zeros(len(index), dtype=bool)
     if not holds.any():
         return mask
     visited = ops.copy() if boundary is None else ops | boundary
@@ -254,7 +254,7 @@ def with_state(
     So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops
     `boundary` is left out.
     """
-    holds, types = _holders(index), index.types
+    holds, types = state_holders(index), index.types
     reads: set[int] = set()
     stack = [before for op in ops for before in index.input_lists[op]]
     while stack:

@@ -96,13 +96,11 @@ const OPEN_AND_SELECT = {
   "mark-input": {
     keys: ["i"],
     what: "Mark as input",
-    kernel: true,
     act: (context) => context.actions.mark(pickedItem(context), "inputs"),
   },
   "mark-output": {
     keys: ["o"],
     what: "Mark as output",
-    kernel: true,
     act: (context) => context.actions.mark(pickedItem(context), "outputs"),
   },
   hide: {
@@ -261,8 +259,8 @@ export const GESTURES: readonly Gesture[] = [
     how: "Right-click, long press",
     what: "Open the context menu; with Shift, that of the application",
   },
-  { how: "Shift-click", what: "Mark as input", kernel: true },
-  { how: "Alt-click", what: "Mark as output", kernel: true },
+  { how: "Shift-click", what: "Mark as input" },
+  { how: "Alt-click", what: "Mark as output" },
   { how: "Ctrl-click", what: "Add to or remove from the selection" },
   { how: "Drag an op or scope", what: "Move and pin it", kernel: true },
   { how: "Drag the background", what: "Pan the view" },

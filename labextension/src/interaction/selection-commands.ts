@@ -60,7 +60,6 @@ export const SELECTION_COMMANDS: readonly SelectionCommand[] = [
     name: "Use as boundary",
     key: "",
     what: "Mark the inputs and outputs of the selection",
-    kernel: true,
   },
 ];
 

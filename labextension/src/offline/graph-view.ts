@@ -3,6 +3,7 @@
 import type { HideRequest, Reply, Request, SceneReply, State } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Answer } from "../rpc/model-channel";
+import { type Boundary, BoundaryFinder, cloneLine } from "./boundary";
 import { compose } from "./compose";
 import type { Graph } from "./graph";
 import { HiddenOps } from "./hidden-ops";
@@ -24,7 +25,8 @@ export class OfflineGraphView {
   /** 1 for each node that is open. */
   readonly #opened: Uint8Array;
   #chosen: OpMask;
-  #boundary: { inputs: readonly string[]; outputs: readonly string[] };
+  #boundary: Boundary;
+  #known: BoundaryFinder | null = null;
   readonly #path: readonly string[];
   /** The coloring of all graphs. */
   readonly #view: { color: string };
@@ -96,13 +98,21 @@ export class OfflineGraphView {
       case "select":
         return this.#select(applySelect(this.#graph, this.#chosen, request));
       case "derive":
+        if (request.command === "boundary") return this.#markSelection();
         return this.#select(deriveSelection(this.#graph, this.#chosen, request.command));
       case "select_matching":
         return this.#gather(request.text, request.use);
       case "boundary":
-        // Nothing can be marked without a kernel; what was marked can be put away.
-        if (request.inputs.length + request.outputs.length > 0) throw new Refusal(NO_KERNEL);
-        return this.#select(new Uint8Array(this.#chosen.length));
+        return this.#mark(request);
+      case "mark":
+        return this.#mark(
+          this.#finder.marked(this.#boundary, request.side, request.name, request.tensors),
+        );
+      case "crossings":
+        return withoutBuffer({
+          type: "boundary_tensors",
+          tensors: this.#finder.crossings(request.side, request.name, this.#boundary[request.side]),
+        });
       case "color":
         this.#view.color = request.by;
         return this.#paintedReply();
@@ -130,6 +140,30 @@ export class OfflineGraphView {
     this.#chosen = chosen;
     this.#boundary = { inputs: [], outputs: [] };
     return this.#paintedReply();
+  }
+
+  /** Both sides marked, the selection is what lies between. */
+  #mark({ inputs, outputs }: Boundary): Answer {
+    const isWhole = inputs.length > 0 && outputs.length > 0;
+    this.#chosen = isWhole
+      ? this.#finder.between({ inputs, outputs })
+      : new Uint8Array(this.#chosen.length);
+    this.#boundary = { inputs, outputs };
+    return this.#paintedReply();
+  }
+
+  #markSelection(): Answer {
+    const boundary = this.#finder.ends(this.#chosen);
+    if (boundary.outputs.length === 0)
+      throw new Refusal(
+        "No tensor comes in, goes through the selected ops and out again; select more of them.",
+      );
+    return this.#mark(boundary);
+  }
+
+  get #finder(): BoundaryFinder {
+    this.#known ??= new BoundaryFinder(this.#graph);
+    return this.#known;
   }
 
   #gather(text: string, use: string): Answer {
@@ -239,6 +273,10 @@ export class OfflineGraphView {
     return this.#data.head.legends.findIndex(({ by }) => by === this.#view.color);
   }
 
+  get #isMarked(): boolean {
+    return this.#boundary.inputs.length > 0 && this.#boundary.outputs.length > 0;
+  }
+
   #state(): State {
     const { head } = this.#data;
     const variable = this.#data.column("op_variable");
@@ -246,6 +284,7 @@ export class OfflineGraphView {
     return {
       ...NO_EDITS,
       path: [...this.#path],
+      expression: this.#isMarked ? cloneLine(this.#boundary) : "",
       warnings: [...head.notices],
       ops,
       variables: at(this.#data.column("node_variables"), 0),
@@ -272,7 +311,6 @@ const NO_EDITS: Pick<
   | "revision"
   | "untrusted"
   | "editable"
-  | "expression"
   | "proposal"
   | "values"
   | "undo"
@@ -290,7 +328,6 @@ const NO_EDITS: Pick<
   revision: 1,
   untrusted: "", // nothing runs here
   editable: NO_KERNEL,
-  expression: "",
   proposal: "",
   values: "none",
   undo: "",

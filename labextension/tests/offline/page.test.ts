@@ -2,12 +2,14 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { BoundaryFinder, type Side } from "../../src/offline/boundary";
 import { compose } from "../../src/offline/compose";
 import { Graph } from "../../src/offline/graph";
 import { type ComposedContainer, LayoutTables } from "../../src/offline/layout-tables";
 import { OfflineBackend } from "../../src/offline/offline-backend";
 import { Contents, type Data } from "../../src/offline/page-data";
 import { matchesShape, patternOf } from "../../src/offline/query";
+import { Refusal } from "../../src/offline/refusal";
 import { findOps, searchReply } from "../../src/offline/search";
 import type { Request } from "../../src/protocol/messages";
 import { at, boxOf, decodePaint, decodeScene, OPEN } from "../../src/protocol/scene";
@@ -27,6 +29,10 @@ interface Golden {
   /**
    * Of each item its bits of effects, and what the inspector says of ops and scopes that have some.
    */
+  /** Pairs of a marked input and output, with the ops between; null where no path leads. */
+  readonly between: [input: string, output: string, ops: number[] | null][];
+  /** The tensors by which items are marked as input and as output; a "!" is of proposed ones. */
+  readonly marks: Readonly<Record<string, [inputs: string[], outputs: string[]]>>;
   readonly effects: number[];
   readonly effect_sentences: Readonly<Record<string, string[]>>;
   readonly [array: string]: unknown;
@@ -129,6 +135,35 @@ function touches(box: Box, ...ends: (readonly [number, number])[]): boolean {
 }
 
 describe.each(GOLDEN)("the page of $name", (golden) => {
+  test("has between two marks what a kernel finds there", () => {
+    const finder = new BoundaryFinder(new Graph(dataOf(golden)));
+    const found = golden.between.map(([input, output]) => {
+      try {
+        const part = finder.between({ inputs: [input], outputs: [output] });
+        return [input, output, [...part.keys()].filter((op) => part[op] === 1)];
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return [input, output, null];
+      }
+    });
+    expect(found).toEqual(golden.between);
+  });
+
+  test("is marked at the tensors at which a kernel marks it", () => {
+    const finder = new BoundaryFinder(new Graph(dataOf(golden)));
+    const tensors = (side: Side, name: string) => {
+      try {
+        const all = finder.crossings(side, name, []);
+        return all.map(({ tensor, proposed }) => `${proposed ? "!" : ""}${tensor}`).sort();
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return [];
+      }
+    };
+    for (const [name, marks] of Object.entries(golden.marks))
+      expect([name, tensors("inputs", name), tensors("outputs", name)]).toEqual([name, ...marks]);
+  });
+
   test("is first drawn just as in the editor", () => {
     const { scene } = answer(houseOf(golden), { type: "open", alone: false });
     expect(scene.names).toEqual(golden.names);

@@ -177,6 +177,8 @@ describe("what a menu lists", () => {
     ]);
     const saved = world({}, undefined, true);
     expect(saved.texts(saved.hit({ item: INPUT }), relu()).flat()).toEqual([
+      "Mark as input",
+      "Mark as output",
       "Upstream",
       "Downstream",
       "Hide",

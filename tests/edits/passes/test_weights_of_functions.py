@@ -108,7 +108,7 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(
     np.testing.assert_allclose(
         next(iter(loaded(x=tf.constant(X)).values())), wanted, atol=TOLERANCE
     )
-    editor.save(tmp_path / "f.pb", frozen=True)
+    editor.save(tmp_path / "f.pb", frozen=True, inline=False)
     assert large_constants(tmp_path / "f.pb") == [tf.int8.as_datatype_enum]
     editor.undo()
     np.testing.assert_allclose(editor.to_function()(tf.constant(X)), wanted, rtol=1e-6)
@@ -127,7 +127,7 @@ def test_a_file_with_nested_functions_stores_each_kernel_once(
     editor.freeze()
     report = getattr(editor.passes, method)()
     assert sum(note.startswith("1 constant") for note in report.notes) == 1
-    editor.save(tmp_path / "f.pb", frozen=True)
+    editor.save(tmp_path / "f.pb", frozen=True, inline=False)
     assert len(large_constants(tmp_path / "f.pb")) == 1
 
 

@@ -138,7 +138,7 @@ class _Flattening:
         if name in self._open:
             raise GraphEditError(
                 f"Function {name!r} calls itself, so it has no end when it is inlined; "
-                + in_cell("freeze without inline=True.")
+                + in_cell("freeze without inline=True, save with inline=False.")
             )
         if name not in self._flat:
             self._open.add(name)

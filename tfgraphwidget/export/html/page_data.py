@@ -7,7 +7,8 @@ that can be entered) a JSON document and a buffer of numbers, gzipped together.
 Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around
 it), `op_variable` (u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`;
 `output_start`, `output_dtype`, `output_shape`; `attribute_start`, `attribute_name`,
-`attribute_value` (u4, numbers of values); `op_is` (u1, a bit for each of the page's `traits`). Per
+`attribute_value` (u4, numbers of values); `op_is` (u1, a bit for each of the page's `traits`);
+`op_boundary` (u1, a bit for each of `_boundary_facts`). Per
 node of the outline: `node_parent` (i4), `node_members`, `node_ops`, `node_variables`, `node_label`
 (u4), `node_part` (u1), `node_least` (f4: the width that its name needs). And all of
 `export.html.layout_tables`.
@@ -23,12 +24,26 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.export.html import layout_tables
 from tfgraphwidget.export.html.function_pages import PageGraph, find_page_graphs
 from tfgraphwidget.export.html.layout_tables import Arrays, Texts, container_tables
 from tfgraphwidget.export.html.page_input import PageInput
-from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, untrusted_ops, value_holds
+from tfgraphwidget.graph import (
+    STATE_FORWARDING,
+    TRAITS,
+    GraphIndex,
+    control_flow_ops,
+    from_outside,
+    is_placeholder,
+    of_type,
+    persistent_state,
+    shape_text,
+    state_holders,
+    untrusted_ops,
+    value_holds,
+)
 from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.naming import count_text
@@ -238,6 +253,7 @@ def _ops(
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
         "op_variable": find_op_facts(index).variable.astype(np.uint8),
+        "op_boundary": _boundary_facts(index, outline),
         "op_is": np.bitwise_or.reduce(
             [of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]
         ),
@@ -249,6 +265,27 @@ def _ops(
         **_outputs(index, texts, notices),
         **_attributes(index, texts, values, notices),
     }
+
+
+def _boundary_facts(index: GraphIndex, outline: Outline) -> npt.NDArray[np.uint8]:
+    """What decides which ops lie between two boundaries, a bit each; `offline/boundary.ts` reads
+    it.
+    """
+    in_control_flow = np.zeros(len(index), dtype=bool)
+    in_control_flow[list(control_flow_ops(index))] = True
+    facts = (
+        from_outside(index),
+        of_type(index, is_placeholder),
+        persistent_state(index),
+        state_holders(index),
+        of_type(index, STATE_FORWARDING.__contains__),
+        in_control_flow,
+        outline.op_part > 0,
+    )
+    bits: npt.NDArray[np.uint8] = np.bitwise_or.reduce(
+        [fact.astype(np.uint8) << k for k, fact in enumerate(facts)]
+    )
+    return bits
 
 
 def _outputs(index: GraphIndex, texts: Texts, notices: list[str]) -> Arrays:

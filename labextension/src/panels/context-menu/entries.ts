@@ -152,7 +152,7 @@ function opGroups(
   });
   return [
     at(scene.calls, item) === 1 ? [enter] : [],
-    readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
+    [...(readOnly ? [] : cloneEntries([name], [], context)), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
     nameEntries(name, details, context),
@@ -217,7 +217,7 @@ function scopeGroups(
         act: toggle(true),
       }),
     ],
-    readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
+    [...(readOnly ? [] : cloneEntries([], [name], context)), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
     kind === "scope"

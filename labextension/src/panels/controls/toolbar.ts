@@ -42,7 +42,7 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
   const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
-    ...(parts.readOnly ? [] : [modeButtons(parts)]),
+    modeButtons(parts),
     createDragTools(parts),
     ...(parts.readOnly ? [] : [undoButtons(parts)]),
     createSearch(parts),

@@ -68,7 +68,7 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
     ),
     facts,
     ...likeButtons(details, parts),
-    ...(isOp && !parts.readOnly ? [markButtons(details.name, parts)] : []),
+    ...(isOp ? [markButtons(details.name, parts)] : []),
     ...functionsAndContexts(details, parts),
     examined,
     traceButtons(details.name, parts),

@@ -40,19 +40,16 @@ export function createSelection(parts: Parts): HTMLElement {
   store.watch(["state"], ({ state }) => {
     const why = whyNot("clear", state);
     disable(clear, why !== "");
-    clear.title =
-      why || (readOnly ? "Clear the selection" : "Clear the selection and the boundary");
+    clear.title = why || "Clear the selection and the boundary";
     releaseFocus(body);
-    if (state && readOnly)
-      body.replaceChildren(hasSelection(state) ? countLine(state) : hint(readOnly));
-    else if (state) body.replaceChildren(...contents(state, go, remove));
+    if (state) body.replaceChildren(...contents(state, go, remove));
   });
   const hide = hideButtons("", parts);
   store.watch(["state"], ({ state }) => {
     hide.hidden = (state?.selected_ops ?? 0) === 0;
   });
-  if (readOnly)
-    return section("Selection", {}, [clear], body, createSelectionCommands(parts), hide);
+  const shared = [createExpression(parts), createSelectionCommands(parts), hide];
+  if (readOnly) return section("Selection", {}, [clear], body, ...shared);
   const feeding = createFeedSlot({ name: "", measure: false }, parts);
   const values = taskButton(
     { class: "tgw-button", title: "Run the graph and show the outputs of these ops" },
@@ -69,14 +66,7 @@ export function createSelection(parts: Parts): HTMLElement {
         !always.has(each.getAttribute("data-change") ?? "") &&
         (state?.selected_trainable ?? 0) === 0;
   });
-  const tools = [
-    createExpression(parts),
-    createSelectionCommands(parts),
-    hide,
-    edits,
-    feeding.slot,
-  ];
-  return section("Selection", {}, [clear], body, ...tools);
+  return section("Selection", {}, [clear], body, ...shared, edits, feeding.slot);
 }
 
 function contents(
@@ -94,9 +84,7 @@ function contents(
   ];
 }
 
-function hint(readOnly = false): HTMLElement {
-  const some = "Ctrl-click an op or a scope, or draw a box (b) or a lasso (l) around ops.";
-  if (readOnly) return element("p", { class: "tgw-hint", "data-ops": 0 }, some);
+function hint(): HTMLElement {
   return element(
     "p",
     { class: "tgw-hint" },
