@@ -127,7 +127,10 @@ class Evaluator:
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
             changes = difference(
-                other.index, index, None, bodies, whole_library=is_whole, assets=assets
+                *(other.index, index, None, bodies),
+                whole_library=is_whole,
+                assets=assets,
+                outputs=_outputs_of_both(other.source, executor.source),
             )
             signatures = (
                 other.source.signatures if navigator is None else before._core.executor.signatures
@@ -469,6 +472,17 @@ def navigator_of(model: object) -> Navigator | None:
     """
     navigator = getattr(getattr(model, "_core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
+
+
+def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Collection[str]]:
+    """The outputs of the signature of each source where the other one has no signature, so that it
+    can be only one of them.
+    """
+    outputs = (
+        () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
+        for one, other in ((before, after), (after, before))
+    )
+    return next(outputs), next(outputs)
 
 
 def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:

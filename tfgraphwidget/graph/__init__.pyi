@@ -81,6 +81,7 @@ from .expressions import lambda_of as lambda_of
 from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
 from .extras import with_runners as with_runners
+from .flattening import flatten as flatten
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions

@@ -28,7 +28,7 @@ def corresponding_tensors(
     """
     with no_collections():
         comparison = GraphComparison(before, after, renamed or {})
-        explainer = Explainer(before, after, comparison.pair, tuple(comparison.changed_ops()))
+        explainer = Explainer(comparison.matched, tuple(comparison.changed_ops()))
         explainer.explanations()
     partners = {
         j: i for i, j in enumerate(comparison.pair) if j >= 0 and j not in explainer.other_values

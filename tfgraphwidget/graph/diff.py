@@ -16,7 +16,7 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.inlining import match_graphs
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
@@ -196,6 +196,7 @@ class Difference:
             for op in each.changed
             for detail in op.details
         }
+        renamed = {pair for each in self.explained for pair in each.renamed}
         changed = (
             op._replace(details=tuple(d for d in op.details if (op.was, d) not in details))
             for op in self.changed
@@ -205,6 +206,7 @@ class Difference:
             added=tuple(name for name in self.added if name not in added),
             removed=tuple(name for name in self.removed if name not in removed),
             changed=tuple(op for op in changed if op.details),
+            renamed=tuple(pair for pair in self.renamed if pair not in renamed),
             explained=(),
         )
 
@@ -319,7 +321,7 @@ class Difference:
             ("op added", unexplained.added, unexplained.added),
             ("op removed", unexplained.removed, unexplained.removed),
             ("op changed", unexplained.changed, unexplained.changed),
-            ("op renamed", self.renamed, _moves(self.renamed)),
+            ("op renamed", unexplained.renamed, _moves(unexplained.renamed)),
             ("value changed", self.values, self.values),
             *(
                 (f"function {kind}", names, names)
@@ -404,6 +406,7 @@ def difference(
     *,
     whole_library: bool = True,
     assets: tuple[Assets, Assets] | None = None,
+    outputs: tuple[Collection[str], Collection[str]] = ((), ()),
 ) -> Difference:
     """Compare two graphs.
 
@@ -419,6 +422,8 @@ def difference(
         whole_library: Whether functions that no op calls are compared too.
         assets: The asset files of both, where both are SavedModels. They are compared by content:
             constants with paths of files that have the same content are equal.
+        outputs: The tensors that each graph is there for. A call that the other graph does not have
+            is compared by its body where these need it. () for all calls.
 
     Returns:
         What differs in `after`.
@@ -427,7 +432,7 @@ def difference(
         return Difference()
     with no_collections():
         comparison = GraphComparison(
-            before, after, renamed or {}, bodies, assets=assets or ({}, {})
+            before, after, renamed or {}, bodies, assets=assets or ({}, {}), outputs=outputs
         )
         changes = comparison.difference(whole_library=whole_library)
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
@@ -541,8 +546,12 @@ class GraphComparison:
         bodies: tuple[OpenBody, OpenBody] | None = None,
         compared: set[tuple[str, str]] | None = None,
         assets: tuple[Assets, Assets] = ({}, {}),
+        outputs: tuple[Collection[str], Collection[str]] = ((), ()),
     ) -> None:
-        self.before, self.after, self._bodies = before, after, bodies
+        self.matched = match_graphs(before, after, renamed, outputs)
+        self.before, self.after = self.matched.before.index, self.matched.after.index
+        self.attributes, self.pair = self.matched.attributes, self.matched.pair
+        self._bodies = bodies
         self._compared = set() if compared is None else compared
         self._assets = assets
         # The digests of asset files by the paths that constants hold.
@@ -551,15 +560,9 @@ class GraphComparison:
         )
         # Ops of `after` and the attributes that name compared functions.
         self._entered: set[tuple[int, str]] = set()
-        is_one_graph = before.origin is after.origin
-        self.attributes = (
-            AttributeDigests(before, gradient_numbers=is_one_graph),
-            AttributeDigests(after, gradient_numbers=is_one_graph),
-        )
-        self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         pairs = (
-            (name, after.names[j])
-            for name, j in zip(before.names, self.pair, strict=True)
+            (name, self.after.names[j])
+            for name, j in zip(self.before.names, self.pair, strict=True)
             if j >= 0
         )
         self.renamed = {was: name for was, name in pairs if was != name}
@@ -579,7 +582,7 @@ class GraphComparison:
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(self.before, self.after, self.pair, changed).explanations(),
+            explained=Explainer(self.matched, changed).explanations(),
             renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
             functions=self._functions(whole_library=whole_library),
             inside=inside,

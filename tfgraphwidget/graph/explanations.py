@@ -7,15 +7,16 @@ same past it; one at the end of a graph, which callers may name, stays a differe
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.inlining import Inlined, MatchedGraphs
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
 from tfgraphwidget.graph.op_types import (
@@ -35,13 +36,14 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.naming import count_text, names_text
+from tfgraphwidget.naming import count_text, last_part, names_text
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
 
-FROZEN, FOLDED, PRECISION, IDENTITIES = "frozen", "batch norm", "precision", "identities"
-CHANGES = (FROZEN, FOLDED, PRECISION, IDENTITIES)
+INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
+PRECISION, IDENTITIES = "precision", "identities"
+CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES)
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
@@ -49,6 +51,10 @@ FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 # Past them gradients or the run end otherwise than without them.
 WITH_AN_EFFECT = PASSED_ON - IDENTITY - VARIABLE_READS - {"Snapshot"}
 SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a weight
+
+
+STANDS_FOR_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
+_NUMBER = re.compile(r"_\d+$")
 
 
 class Detail(NamedTuple):
@@ -86,6 +92,8 @@ class Explanation(NamedTuple):
         added: The ops that only the second graph has for it.
         removed: The ops that only the first graph has for it.
         changed: The ops of both, with the details that it explains.
+        renamed: Ops that are the same as (name before, name after): those of an inlined function
+            have the name of the call before theirs.
     """
 
     change: str
@@ -93,6 +101,7 @@ class Explanation(NamedTuple):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[OpChange, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
@@ -103,8 +112,9 @@ class _Side:
     an op of it that has no pair.
     """
 
-    def __init__(self, index: GraphIndex, pair: Sequence[int]) -> None:
-        self.index = index
+    def __init__(self, inlined: Inlined, pair: Sequence[int]) -> None:
+        self.inlined = inlined
+        self.index = index = inlined.index
         self.pair = pair
         self.causes: dict[int, str] = {}
         self.unpaired: Mask = np.array(pair, np.int64) < 0
@@ -212,6 +222,29 @@ class _Side:
                         self.causes[source] = self.causes[op]
                         stack.append(source)
 
+    def explain_inlined(self) -> None:
+        """Explain what stands for calls, and what hands on what they gave, and computes nothing."""
+        names, types = self.index.names, self.index.types
+        stack = [
+            op
+            for op in np.flatnonzero(self.unpaired).tolist()
+            if (names[op] in self.inlined.made and types[op] in STANDS_FOR_CALLS)
+            or (names[op] in self.inlined.bodies and types[op] == "NoOp")
+        ]
+        self.causes |= dict.fromkeys(stack, INLINED)
+        while stack:
+            for source in self.index.input_lists[stack.pop()]:
+                hands_on = types[source] in IDENTITY and names[source] in self.inlined.bodies
+                consumers = self.index.consumer_lists[source]
+                if (
+                    hands_on
+                    and self.unpaired[source]
+                    and source not in self.causes
+                    and all(consumer in self.causes for consumer in consumers)
+                ):
+                    self.causes[source] = INLINED
+                    stack.append(source)
+
     def explain_unneeded(self) -> list[int]:
         """Explain by freezing the ops without a pair that no op with a pair needs; these."""
         needed = backward(self.index, np.flatnonzero(~self.unpaired).tolist())
@@ -232,16 +265,15 @@ class Explainer:
 
     def __init__(
         self,
-        before: GraphIndex,
-        after: GraphIndex,
-        pair: Sequence[int],
+        matched: MatchedGraphs,
         changed: Sequence[OpChange],
     ) -> None:
-        back = [-1] * len(after)
-        for i, j in enumerate(pair):
+        back = [-1] * len(matched.after.index)
+        for i, j in enumerate(matched.pair):
             if j >= 0:
                 back[j] = i
-        self._before, self._after = _Side(before, pair), _Side(after, back)
+        self._before = _Side(matched.before, matched.pair)
+        self._after = _Side(matched.after, back)
         self._changed = changed
         self._variables = self._ops_that_became(CONSTANTS, HANDLES)
         self._weights = self._variables | self._ops_that_became(HANDLES, CONSTANTS)
@@ -275,6 +307,8 @@ class Explainer:
         self._explain_details(ATTRIBUTE, self._cause_of_attribute)
         self._before.explain_what_serves()
         self._after.explain_what_serves()
+        self._before.explain_inlined()
+        self._after.explain_inlined()
         if self._weights:
             side = self._before if self._variables else self._after
             self._unneeded = side.explain_unneeded()
@@ -303,15 +337,28 @@ class Explainer:
             details = tuple(d for d in op.details if self._causes.get((op.was, d)) == change)
             if details:
                 changed.append(op._replace(details=details))
-        if not (added or removed or changed):
+        renamed = tuple(self._renamed_by_inlining()) if change == INLINED else ()
+        if not (added or removed or changed or renamed):
             return None
-        explanation = Explanation(change, "", added, removed, tuple(changed))
+        explanation = Explanation(change, "", added, removed, tuple(changed), renamed)
         return explanation._replace(sentence=self._sentence(explanation))
+
+    def _renamed_by_inlining(self) -> Iterator[tuple[str, str]]:
+        """The ops of inlined functions that have other names, but for numbers, by their scopes."""
+        before, after = self._before, self._after
+        for i, j in enumerate(before.pair):
+            if j >= 0:
+                was, now = before.index.names[i], after.index.names[j]
+                is_inside = was in before.inlined.bodies or now in after.inlined.bodies
+                if was != now and is_inside and _own_name(was) == _own_name(now):
+                    yield was, now
 
     # Sentences
 
     def _sentence(self, explanation: Explanation) -> str:
         match explanation.change:
+            case "inlined":
+                return self._inlined_sentence()
             case "frozen":
                 return self._frozen_sentence()
             case "batch norm":
@@ -326,6 +373,26 @@ class Explainer:
             for names, what in ((explanation.removed, "removed"), (explanation.added, "added"))
             if names
         )
+        return "; ".join(texts)
+
+    def _inlined_sentence(self) -> str:
+        before, after = self._before.inlined, self._after.inlined
+        texts = []
+        if before.calls:
+            are = "call of a function became its body" if before.calls == 1 else ""
+            are = are or "calls of functions became their bodies"
+            texts.append(f"inlined: {before.calls:,} {are}")
+        if after.calls:
+            are = "call of a function" if after.calls == 1 else "calls of functions"
+            texts.append(f"called: parts of the graph became {after.calls:,} {are}")
+        for side, which in ((before, 1), (after, 2)):
+            if side.loops:
+                is_one = side.loops == 1
+                kind = "loop or conditional" if is_one else "loops and conditionals"
+                texts.append(
+                    f"{side.loops:,} {kind} became {'one' if is_one else 'those'} of "
+                    f"TensorFlow {which}"
+                )
         return "; ".join(texts)
 
     def _frozen_sentence(self) -> str:
@@ -486,6 +553,11 @@ class Explainer:
             self._before.past.root(tensor)[0] in self._weights
             for tensor in self._before.read(i)[:1]
         )
+
+
+def _own_name(name: str) -> str:
+    """The last part of a name, without a number that makes it unique."""
+    return _NUMBER.sub("", last_part(name))
 
 
 def _short(names: Sequence[str], what: str) -> str:
