@@ -136,10 +136,7 @@ class Evaluator:
                 other.source.signatures if navigator is None else before._core.executor.signatures
             )
             sides = (other.source, signatures), (executor.source, executor.signatures)
-            if all(
-                of or (source.stored is not None and source.stored.meta is not None)
-                for source, of in sides
-            ):
+            if all(of or _can_have_signatures(source) for source, of in sides):
                 new_names = dict(changes.renamed) if is_whole else None
                 changes = replace(
                     changes,
@@ -483,6 +480,14 @@ def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Co
         for one, other in ((before, after), (after, before))
     )
     return next(outputs), next(outputs)
+
+
+def _can_have_signatures(source: Source) -> bool:
+    """Whether a source is a file that has a place for signatures, as a GraphDef has not."""
+    stored = source.stored
+    return stored is not None and (
+        stored.assets() is not None or bool(stored.meta().ListFields())
+    )
 
 
 def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:

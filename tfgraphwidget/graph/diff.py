@@ -197,6 +197,11 @@ class Difference:
             for detail in op.details
         }
         renamed = {pair for each in self.explained for pair in each.renamed}
+        functions = {
+            name
+            for each in self.explained
+            for name in (*each.functions_added, *each.functions_removed)
+        }
         changed = (
             op._replace(details=tuple(d for d in op.details if (op.was, d) not in details))
             for op in self.changed
@@ -207,6 +212,10 @@ class Difference:
             removed=tuple(name for name in self.removed if name not in removed),
             changed=tuple(op for op in changed if op.details),
             renamed=tuple(pair for pair in self.renamed if pair not in renamed),
+            functions=self.functions._replace(
+                added=tuple(name for name in self.functions.added if name not in functions),
+                removed=tuple(name for name in self.functions.removed if name not in functions),
+            ),
             explained=(),
         )
 
@@ -325,7 +334,7 @@ class Difference:
             ("value changed", self.values, self.values),
             *(
                 (f"function {kind}", names, names)
-                for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)
+                for kind, names in zip(FunctionChanges._fields, unexplained.functions, strict=True)
             ),
             *(
                 (f"signature {kind}", names, names)

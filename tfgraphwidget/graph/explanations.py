@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.inlining import Inlined, MatchedGraphs
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
@@ -94,6 +95,8 @@ class Explanation(NamedTuple):
         changed: The ops of both, with the details that it explains.
         renamed: Ops that are the same as (name before, name after): those of an inlined function
             have the name of the call before theirs.
+        functions_added: The functions that only the second graph has for it.
+        functions_removed: The functions that only the first graph has for it.
     """
 
     change: str
@@ -102,6 +105,8 @@ class Explanation(NamedTuple):
     removed: tuple[str, ...] = ()
     changed: tuple[OpChange, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    functions_added: tuple[str, ...] = ()
+    functions_removed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
@@ -222,6 +227,25 @@ class _Side:
                         self.causes[source] = self.causes[op]
                         stack.append(source)
 
+    def functions_of(self, ops: Collection[int], *, inlined: bool) -> dict[str, None]:
+        """The functions that no ops call but some.
+
+        Args:
+            ops: The ops.
+            inlined: Whether these include the calls that were inlined.
+        """
+        index = self.index
+        if not index.functions or not (ops or inlined):
+            return {}
+        remaining = [node for op, node in enumerate(index.nodes) if op not in ops]
+        called = reachable_functions(index.functions, index.extras, remaining)
+        nodes = [index.nodes[op] for op in ops] + (list(self.inlined.calls) if inlined else [])
+        return {
+            name: None
+            for name in reachable_functions(index.functions, index.extras, nodes)
+            if name not in called
+        }
+
     def explain_inlined(self) -> None:
         """Explain what stands for calls, and what hands on what they gave, and computes nothing."""
         names, types = self.index.names, self.index.types
@@ -244,6 +268,11 @@ class _Side:
                 ):
                     self.causes[source] = INLINED
                     stack.append(source)
+
+    def are_inlined(self, ops: Iterable[int]) -> bool:
+        """Whether all of some ops are of inlined functions, or took the place of their calls."""
+        names = {self.index.names[op] for op in ops}
+        return names <= self.inlined.bodies | self.inlined.made
 
     def explain_unneeded(self) -> list[int]:
         """Explain by freezing the ops without a pair that no op with a pair needs; these."""
@@ -337,21 +366,36 @@ class Explainer:
             details = tuple(d for d in op.details if self._causes.get((op.was, d)) == change)
             if details:
                 changed.append(op._replace(details=details))
-        renamed = tuple(self._renamed_by_inlining()) if change == INLINED else ()
+        renamed = tuple(self._renamed_by(change))
         if not (added or removed or changed or renamed):
             return None
-        explanation = Explanation(change, "", added, removed, tuple(changed), renamed)
+        explanation = Explanation(
+            change, "", added, removed, tuple(changed), renamed, *self._functions(change)
+        )
         return explanation._replace(sentence=self._sentence(explanation))
 
-    def _renamed_by_inlining(self) -> Iterator[tuple[str, str]]:
-        """The ops of inlined functions that have other names, but for numbers, by their scopes."""
+    def _functions(self, change: str) -> Iterator[tuple[str, ...]]:
+        """The functions that only the ops call which a change explains, or inlined calls: after and
+        before.
+        """
+        for side in (self._after, self._before):
+            explained = {op for op, cause in side.causes.items() if cause == change}
+            yield tuple(side.functions_of(explained, inlined=change == INLINED))
+
+    def _renamed_by(self, change: str) -> Iterator[tuple[str, str]]:
+        """The ops of inlined functions that have other names, but for numbers, by their scopes; and
+        variables that became constants, which have the names of their reads where these were in
+        functions.
+        """
         before, after = self._before, self._after
-        for i, j in enumerate(before.pair):
-            if j >= 0:
-                was, now = before.index.names[i], after.index.names[j]
-                is_inside = was in before.inlined.bodies or now in after.inlined.bodies
-                if was != now and is_inside and _own_name(was) == _own_name(now):
-                    yield was, now
+        for i, j in enumerate(before.pair if change in {INLINED, FROZEN} else ()):
+            was, now = before.index.names[i], after.index.names[j]
+            if j < 0 or was == now:
+                continue
+            is_inside = was in before.inlined.bodies or now in after.inlined.bodies
+            is_alike = is_inside and _own_name(was) == _own_name(now)
+            if (i in self._weights) if change == FROZEN else (is_alike and i not in self._weights):
+                yield was, now
 
     # Sentences
 
@@ -378,13 +422,14 @@ class Explainer:
     def _inlined_sentence(self) -> str:
         before, after = self._before.inlined, self._after.inlined
         texts = []
-        if before.calls:
-            are = "call of a function became its body" if before.calls == 1 else ""
+        count, new_count = len(before.calls), len(after.calls)
+        if count:
+            are = "call of a function became its body" if count == 1 else ""
             are = are or "calls of functions became their bodies"
-            texts.append(f"inlined: {before.calls:,} {are}")
-        if after.calls:
-            are = "call of a function" if after.calls == 1 else "calls of functions"
-            texts.append(f"called: parts of the graph became {after.calls:,} {are}")
+            texts.append(f"inlined: {count:,} {are}")
+        if new_count:
+            are = "call of a function" if new_count == 1 else "calls of functions"
+            texts.append(f"called: parts of the graph became {new_count:,} {are}")
         for side, which in ((before, 1), (after, 2)):
             if side.loops:
                 is_one = side.loops == 1
@@ -475,7 +520,9 @@ class Explainer:
         elif kinds & CASTS:
             cause = PRECISION
         else:
-            cause = FROZEN if root in self._weights else IDENTITIES
+            is_inlined = self._before.are_inlined(was) and self._after.are_inlined(now)
+            cause = INLINED if is_inlined else IDENTITIES
+            cause = FROZEN if root in self._weights else cause
         self._before.causes |= dict.fromkeys(was, cause)
         self._after.causes |= dict.fromkeys(now, cause)
         return cause

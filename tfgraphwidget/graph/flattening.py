@@ -45,7 +45,7 @@ class FlatGraph:
     Attributes:
         nodes: The NodeDefs.
         functions: The new functions that loops and conditionals among them run.
-        calls: How many calls were inlined, of which some were in the bodies of others.
+        calls: The calls that were inlined, of which some were in the bodies of others.
         loops: How many loops and conditionals became those of TensorFlow 1.
         made: The ops among the nodes that are in no function, such as those that give what calls
             gave.
@@ -53,7 +53,7 @@ class FlatGraph:
 
     nodes: tuple[NodeDef, ...]
     functions: tuple[FunctionDef, ...]
-    calls: int
+    calls: tuple[NodeDef, ...]
     loops: int
     made: frozenset[str]
 
@@ -109,7 +109,8 @@ class _Flattening:
         self._nodes: list[NodeDef] = []
         self._anchored = lower
         self._forwarded: dict[str, str] = {}
-        self._calls = self._loops = 0
+        self._calls: list[NodeDef] = []
+        self._loops = 0
         self._made: set[str] = set()
 
     def of(self, nodes: Sequence[NodeDef], keep: Collection[str]) -> FlatGraph:
@@ -134,7 +135,8 @@ class _Flattening:
             function for name, function in functions.items() if name not in self._index.functions
         )
         return FlatGraph(
-            tuple(self._nodes), tuple(new), self._calls, self._loops, frozenset(self._made)
+            *(tuple(self._nodes), tuple(new), tuple(self._calls)),
+            *(self._loops, frozenset(self._made)),
         )
 
     def _library(self) -> Collection[str]:
@@ -275,7 +277,7 @@ class _Flattening:
                 if not (waits or anchor)
                 else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
             )
-            self._calls += 1
+            self._calls.append(node)
             flat = self._flat_function(function)
             with self._opened(function):
                 returns, effects = self._inline(node, flat, data, start)

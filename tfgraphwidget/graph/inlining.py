@@ -21,6 +21,7 @@ from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.op_matching import match_ops
 from tfgraphwidget.graph.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
 from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 MOST_TURNS = 4  # of matching and inlining: calls that lose their partner by it come next
 
@@ -31,7 +32,7 @@ class Inlined:
 
     Attributes:
         index: The graph with the ops of functions in place of calls.
-        calls: How many calls were inlined, those in bodies of others included.
+        calls: The calls that were inlined, those in bodies of others included.
         loops: How many loops and conditionals became those of TensorFlow 1.
         made: The ops that are in no function and took the place of calls, such as those that give
             what the calls gave.
@@ -39,7 +40,7 @@ class Inlined:
     """
 
     index: GraphIndex
-    calls: int = 0
+    calls: tuple[NodeDef, ...] = ()
     loops: int = 0
     made: frozenset[str] = frozenset()
     bodies: frozenset[str] = frozenset()

@@ -32,8 +32,15 @@ from tfgraphwidget.graph.contraction import contracted_edges
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
-from tfgraphwidget.graph.op_types import ASSIGNS, CASTS, CONSTANTS, PASSED_ON, SCALES_AND_SHIFTS
-from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
+from tfgraphwidget.graph.op_types import (
+    ASSIGNS,
+    CASTS,
+    CONSTANTS,
+    PASSED_ON,
+    SCALES_AND_SHIFTS,
+    WITHOUT_OUTPUTS,
+)
+from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.tf_types import TensorProto
@@ -67,7 +74,10 @@ LEVELS = (
     Level(frozenset(), False, ()),
 )
 # How many outer scopes of names are left out, before and after.
-LEFT_OUT_SCOPES = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))
+LEFT_OUT_SCOPES = (
+    *((0, 1), (1, 0), (1, 1), (0, 2), (2, 0)),
+    *((1, 2), (2, 1), (2, 2), (0, 3), (3, 0)),
+)
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -109,6 +119,7 @@ def match_ops(
     }
     forward[np.isin(forward, list(renamed_pairs.values()))] = -1
     forward[list(renamed_pairs)] = list(renamed_pairs.values())
+    forward[[i for i in _waiting_for_others(before, after, forward) if i not in renamed_pairs]] = -1
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
     graphs = _TwoGraphs(
@@ -134,7 +145,23 @@ def match_ops(
                 graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
                 graphs.pair_neighbors(own_names=own_names)
             graphs.pair_neighbors(own_names=own_names)
+    graphs.pair(graphs.waiting_for_the_same())
+    graphs.pair(graphs.without_outputs_of_one_name())
     return forward
+
+
+def _waiting_for_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The ops that others wait for alone and that, with the name of one of the other graph, wait
+    for nothing that it waits for: "NoOp" is the name of the first in each graph.
+    """
+    ops = np.flatnonzero(of_type(before, WITHOUT_OUTPUTS.__contains__) & (forward >= 0))
+    unlike = []
+    for i in ops.tolist():
+        waits = before.input_lists[i] + before.control_lists[i]
+        other_waits = after.input_lists[forward[i]] + after.control_lists[forward[i]]
+        if (waits or other_waits) and not set(forward[waits].tolist()) & set(other_waits):
+            unlike.append(i)
+    return unlike
 
 
 class _Side:
@@ -180,6 +207,19 @@ class _Side:
         keys = [(self.index.types[op], *key_of(self.index, op)) for op in ops]
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
+
+    def by_what_they_wait_for(self, numbers: Ids) -> dict[frozenset[int], list[int]]:
+        """The unpaired NoOps of which all that they wait for is paired, by that.
+
+        Args:
+            numbers: For each op what it is called in both graphs.
+        """
+        groups = defaultdict[frozenset[int], list[int]](list)
+        for op in np.flatnonzero(self.unpaired).tolist():
+            waits = self.index.control_lists[op]
+            if self.index.types[op] == "NoOp" and waits and not self.unpaired[waits].any():
+                groups[frozenset(numbers[waits].tolist())].append(op)
+        return groups
 
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
         """The unpaired constants of enough floating point numbers, but first values of variables:
@@ -323,6 +363,25 @@ class _TwoGraphs:
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
         return _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
+
+    def waiting_for_the_same(self) -> list[Pair]:
+        """The NoOps that wait for the same: each is as good as the other."""
+        pairs = []
+        there = self.after.by_what_they_wait_for(np.arange(len(self.after.index)))
+        for key, ops in self.before.by_what_they_wait_for(self.before.pair).items():
+            pairs += zip(ops, there.get(key, []), strict=False)
+        return pairs
+
+    def without_outputs_of_one_name(self) -> list[Pair]:
+        """The ops without outputs that have one name, though they wait for other ops."""
+        ids = self.after.index.ids
+        return [
+            (i, j)
+            for i in np.flatnonzero(self.before.unpaired).tolist()
+            if self.before.index.types[i] in WITHOUT_OUTPUTS
+            and (j := ids.get(self.before.index.names[i], -1)) >= 0
+            and self.after.pair[j] < 0
+        ]
 
     def with_near_values(self) -> list[Pair]:
         """The constants of one shape whose values differ by rounding at most, and which are clearly
