@@ -20,6 +20,7 @@ from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
     Assets,
+    CalledBody,
     Difference,
     FunctionRef,
     GraphIndex,
@@ -500,18 +501,20 @@ def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | No
     return None if assets[0] is None or assets[1] is None else (assets[0], assets[1])
 
 
-def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
+def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> CalledBody:
     """The body of a function that an op of `index` calls; `body` is what the graph was read
     from.
     """
     node_body = sources.open_function(reference.function, body, index, op)
-    return build(
+    arguments = node_body.function(reference.function).signature.input_arg
+    called = build(
         node_body.nodes(),
         *node_body.collections(),
         typing=node_body.typing,
         functions=node_body.functions(),
         extras=node_body,
     )
+    return CalledBody(called, tuple(node_body.alias.get(a.name, a.name) for a in arguments))
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:

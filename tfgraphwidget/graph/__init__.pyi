@@ -48,6 +48,7 @@ from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
 from .diff import Asset as Asset
 from .diff import Assets as Assets
+from .diff import CalledBody as CalledBody
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import DifferenceKind as DifferenceKind

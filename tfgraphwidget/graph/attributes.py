@@ -46,6 +46,7 @@ IGNORED = frozenset(
         "_has_manual_control_dependencies",
         "_read_only_resource_inputs",
         "_collective_manager_ids",
+        "_lower_using_switch_merge",
         *FILLED_IN,
     }
 )
@@ -145,7 +146,7 @@ class AttributeDigests:
         attributes = {
             name: self._value_bytes(value)
             for name, value in node.attr.items()
-            if name not in _NOT_COMPARED and _is_of_computation(value)
+            if name not in _NOT_COMPARED and name[:1] != "_" and _is_of_computation(value)
         }
         defaults = self.default(node.op)
         explicit = {

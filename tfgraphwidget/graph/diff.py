@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,7 @@ DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
 """What a difference can leave out."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE = "shared_name", "_class"
+_DIGITS = re.compile(r"\d+")
 _VALUE = "value"  # of a constant
 
 
@@ -126,10 +128,17 @@ Assets = Mapping[str, Asset]
 """The asset files of a SavedModel by their names in its folder "assets"."""
 
 
-OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
-"""The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot
-be read.
-"""
+class CalledBody(NamedTuple):
+    """The body of a function that an op calls, as a graph; `arguments` are the names of the ops
+    that its arguments are there, in their order.
+    """
+
+    index: GraphIndex
+    arguments: tuple[str, ...]
+
+
+OpenBody = Callable[[GraphIndex, int, FunctionRef], CalledBody]
+"""The body of a function that an op calls. Raises GraphEditError for a body that cannot be read."""
 
 
 class Inside(NamedTuple):
@@ -186,7 +195,7 @@ class Difference:
     @property
     def rest(self) -> Difference:
         """The differences that are not explained."""
-        if not self.explained:
+        if not (self.explained or self.inside):
             return self
         added = {name for each in self.explained for name in each.added}
         removed = {name for each in self.explained for name in each.removed}
@@ -215,6 +224,11 @@ class Difference:
             functions=self.functions._replace(
                 added=tuple(name for name in self.functions.added if name not in functions),
                 removed=tuple(name for name in self.functions.removed if name not in functions),
+            ),
+            inside=tuple(
+                each._replace(difference=inner)
+                for each in self.inside
+                if (inner := each.difference.rest)
             ),
             explained=(),
         )
@@ -353,11 +367,10 @@ class Difference:
             if items_found
             for line in _item_lines(title, len(items_found), items)
         ]
-        for path, difference in self.inside[:_MOST]:
+        inside = [each for each in self.inside if each.difference.rest]
+        for path, difference in inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
-        more = (
-            [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
-        )
+        more = [f"in {len(inside) - _MOST:,} more functions"] if len(inside) > _MOST else []
         lines = [*first, *rest, *more]
         if len(lines) > _MOST_LINES:
             left_out = len(lines) - _MOST_LINES + 1
@@ -556,8 +569,10 @@ class GraphComparison:
         compared: set[tuple[str, str]] | None = None,
         assets: tuple[Assets, Assets] = ({}, {}),
         outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+        arguments: Mapping[str, str] | None = None,
     ) -> None:
-        self.matched = match_graphs(before, after, renamed, outputs)
+        self.arguments = dict(arguments or {})
+        self.matched = match_graphs(before, after, {**renamed, **self.arguments}, outputs)
         self.before, self.after = self.matched.before.index, self.matched.after.index
         self.attributes, self.pair = self.matched.attributes, self.matched.pair
         self._bodies = bodies
@@ -575,6 +590,11 @@ class GraphComparison:
             if j >= 0
         )
         self.renamed = {was: name for was, name in pairs if was != name}
+        self._arguments = frozenset(
+            (self.before.ids[was], self.after.ids[name])
+            for was, name in self.arguments.items()
+            if was in self.before.ids and name in self.after.ids
+        )
 
     def difference(self, *, whole_library: bool) -> Difference:
         """All that differs.
@@ -591,11 +611,24 @@ class GraphComparison:
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(self.matched, changed).explanations(),
-            renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
+            explained=Explainer(self.matched, changed, self._arguments).explanations(),
+            renamed=tuple(
+                sorted(
+                    (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
+                    key=lambda pair: self.after.ids[pair[1]],
+                )
+            ),
             functions=self._functions(whole_library=whole_library),
             inside=inside,
         )
+
+    def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
+        """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
+        the number of the function.
+        """
+        was, now = pair
+        is_argument = self.arguments.get(was) == now
+        return is_argument and _DIGITS.sub("", was) == _DIGITS.sub("", now)
 
     def _inside(self) -> Iterator[Inside]:
         """The differences of functions that ops of both graphs call; those of each two functions
@@ -634,8 +667,14 @@ class GraphComparison:
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
+                one_body, other_body = bodies
+                # Others than as many have other places.
+                is_paired = len(one_body.arguments) == len(other_body.arguments)
+                places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
                 changes = GraphComparison(
-                    *bodies, {}, self._bodies, self._compared, self._assets
+                    *(one_body.index, other_body.index, {}),
+                    *(self._bodies, self._compared, self._assets),
+                    arguments=dict(places) if is_paired else {},
                 ).difference(whole_library=False)
                 changes = replace(
                     changes,

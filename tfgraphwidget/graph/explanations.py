@@ -24,6 +24,7 @@ from tfgraphwidget.graph.op_types import (
     CASTS,
     CONSTANTS,
     FOLDABLE_LAYERS,
+    FUNCTIONAL_CONTROL_FLOW,
     FUSED_BATCH_NORMS,
     GATHERS,
     HANDLES,
@@ -54,6 +55,9 @@ WITH_AN_EFFECT = PASSED_ON - IDENTITY - VARIABLE_READS - {"Snapshot"}
 SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a weight
 
 
+STATELESS = "Stateless"
+# Attributes of functional control flow with an element for each argument.
+ARGUMENT_LISTS = frozenset({"T", "Tin", "output_shapes"})
 STANDS_FOR_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
 _NUMBER = re.compile(r"_\d+$")
 
@@ -151,6 +155,14 @@ class _Side:
             dtype is not None and dtype_name(dtype, "type", dtype.type) in FLOATS
             for dtype in dtypes
         )
+
+    def is_argument(self, op: int) -> bool:
+        """Whether an op is a placeholder."""
+        return self.index.types[op] in PLACEHOLDERS
+
+    def is_handle(self, op: int) -> bool:
+        """Whether an op is a variable, or an argument that refers to one."""
+        return self.index.types[op] in HANDLES or self.index.dtypes(op)[:1] == ("resource",)
 
     def kernels(self, layer: int) -> list[int]:
         """The ops that give the weights of a layer, past those that hand them on."""
@@ -296,7 +308,13 @@ class Explainer:
         self,
         matched: MatchedGraphs,
         changed: Sequence[OpChange],
+        arguments: Collection[tuple[int, int]] = (),
     ) -> None:
+        """
+        Args:
+            arguments: The pairs of ops that are arguments, where the graphs are bodies of
+                functions.
+        """
         back = [-1] * len(matched.after.index)
         for i, j in enumerate(matched.pair):
             if j >= 0:
@@ -306,6 +324,12 @@ class Explainer:
         self._changed = changed
         self._variables = self._ops_that_became(CONSTANTS, HANDLES)
         self._weights = self._variables | self._ops_that_became(HANDLES, CONSTANTS)
+        for i, j in arguments:
+            is_handle, is_new_handle = self._before.is_handle(i), self._after.is_handle(j)
+            if is_handle != is_new_handle and matched.pair[i] == j:
+                self._weights.add(i)
+                if is_handle:
+                    self._variables.add(i)
         self._unneeded: list[int] = []
         self._folded: dict[str, None] = {}  # the names of layers, in order
         self._dtypes: Counter[tuple[str, str]] = Counter()
@@ -394,6 +418,10 @@ class Explainer:
                 continue
             is_inside = was in before.inlined.bodies or now in after.inlined.bodies
             is_alike = is_inside and _own_name(was) == _own_name(now)
+            if self._before.is_argument(i) and self._after.is_argument(j):
+                # A signature names an argument after itself and the argument.
+                is_alike = was.endswith(f"_{now}") or now.endswith(f"_{was}")
+                is_alike &= bool(before.inlined.calls or after.inlined.calls)
             if (i in self._weights) if change == FROZEN else (is_alike and i not in self._weights):
                 yield was, now
 
@@ -551,6 +579,8 @@ class Explainer:
             self._before.index.nodes[i].attr.get("T"),
             self._after.index.nodes[j].attr.get("T"),
         )
+        if detail.before.removeprefix(STATELESS) == detail.after.removeprefix(STATELESS):
+            return FROZEN if self._variables else None
         is_norm = {detail.before, detail.after} <= FUSED_BATCH_NORMS
         return PRECISION if is_norm and was != now else None
 
@@ -559,6 +589,8 @@ class Explainer:
             return FROZEN
         if self._reads_weight(i, j):
             return None if detail.what == f"{ATTRIBUTE}batch_dims" else FROZEN
+        if self._is_of_frozen_arguments(i, j, detail.what.removeprefix(ATTRIBUTE)):
+            return FROZEN
         kinds = self._before.index.types[i], self._after.index.types[j]
         if CONSTANTS.issuperset(kinds):
             return self._cause_of_value(i, j)
@@ -567,6 +599,26 @@ class Explainer:
             return None
         self._dtypes[detail.before, detail.after] += 1
         return PRECISION
+
+    def _is_of_frozen_arguments(self, i: int, j: int, name: str) -> bool:
+        """Whether an attribute has the dtypes or shapes of what a loop or a conditional takes, and
+        differs where this is a variable in one graph and a constant in the other.
+        """
+        if name not in ARGUMENT_LISTS or self._before.index.types[i] not in FUNCTIONAL_CONTROL_FLOW:
+            return False
+        was, now = (
+            [str(each) for each in (*values.list.type, *values.list.shape)]
+            for values in (
+                self._before.index.nodes[i].attr[name],
+                self._after.index.nodes[j].attr[name],
+            )
+        )
+        read = self._before.read(i)
+        first = len(read) - len(was)  # a conditional reads what it decides by before
+        return len(was) == len(now) and all(
+            old == new or self._before.past.root(read[first + slot])[0] in self._weights
+            for slot, (old, new) in enumerate(zip(was, now, strict=True))
+        )
 
     def _cause_of_value(self, i: int, j: int) -> str | None:
         """The change that explains another value, or dtype, of a constant."""

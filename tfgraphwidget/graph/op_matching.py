@@ -78,6 +78,8 @@ LEFT_OUT_SCOPES = (
     *((0, 1), (1, 0), (1, 1), (0, 2), (2, 0)),
     *((1, 2), (2, 1), (2, 2), (0, 3), (3, 0)),
 )
+# The same of names of which one is the other after a prefix, such as that of an inlined call.
+PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -140,6 +142,9 @@ def match_ops(
         graphs.look(level)
         if not level.is_strict:
             graphs.pair(graphs.with_near_values())
+        if not level.rounds:
+            for scopes in PREFIXES:
+                graphs.pair(graphs.with_same_tail(*scopes))
         for own_names in (True, False):
             for rounds in level.rounds:
                 graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
