@@ -24,12 +24,14 @@ from tfgraphwidget.graph import (
     Difference,
     FunctionRef,
     GraphIndex,
+    InlinedGraph,
     build,
     control_flow_ops,
     difference,
     effects_of,
     forward,
     mask_of,
+    match_graphs,
     needed_ops,
     side_effects,
     signature_changes,
@@ -199,8 +201,11 @@ class Evaluator:
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
+        # Ops are compared in place of a call that only one graph has.
+        graphs = _graphs_to_compare(before, now, inline=bool(mode))
+        before, now = replace(before, index=graphs[0].index), replace(now, index=graphs[1].index)
         by_hand = self._pairs_by_hand(before.index, pairs or {})
-        matching = _Matching(before.index, now.index, patches, by_hand)
+        matching = _Matching(before.index, now.index, patches, by_hand, graphs)
         ours, theirs = self._feeds_of_both(feeds, matching)
         compared = self._compared_tensors(
             None if mode else tensors, now, ours, matching, strict=not mode
@@ -483,12 +488,21 @@ def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Co
     return next(outputs), next(outputs)
 
 
+def _graphs_to_compare(
+    before: GraphRun, now: GraphRun, *, inline: bool
+) -> tuple[InlinedGraph, InlinedGraph]:
+    """Two graphs; with `inline`, calls are inlined that the other one does not have."""
+    if not (inline and (before.index.functions or now.index.functions)):
+        return InlinedGraph(before.index), InlinedGraph(now.index)
+    outputs = _outputs_of_both(before.source, now.source)
+    matched = match_graphs(before.index, now.index, {}, outputs)
+    return matched.before, matched.after
+
+
 def _can_have_signatures(source: Source) -> bool:
     """Whether a source is a file that has a place for signatures, as a GraphDef has not."""
     stored = source.stored
-    return stored is not None and (
-        stored.assets() is not None or bool(stored.meta().ListFields())
-    )
+    return stored is not None and (stored.assets() is not None or bool(stored.meta().ListFields()))
 
 
 def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:
@@ -647,12 +661,14 @@ class _Matching:
         now: The graph.
         patches: The edits that made it of the one before; () for graphs that are not.
         by_hand: {tensor of `now`: tensor of `before`} that is known.
+        graphs: Both, with the calls that were inlined.
     """
 
     before: GraphIndex
     now: GraphIndex
     patches: tuple[edits.Patch, ...]
     by_hand: Mapping[str, str]
+    graphs: tuple[InlinedGraph, InlinedGraph]
 
     @cached_property
     def every(self) -> dict[str, str]:
@@ -668,7 +684,7 @@ class _Matching:
             split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
         }
         partners = set(self.by_hand.values())
-        pairs = comparing.paired_names(self.before, self.now, originals)
+        pairs = comparing.paired_names(*self.graphs, originals)
         others = {here: there for here, there in pairs.items() if there not in partners}
         return {**others, **self.by_hand}
 

@@ -89,6 +89,8 @@ from .function_refs import reachable_functions as reachable_functions
 from .index import GraphIndex as GraphIndex
 from .index import build as build
 from .index_cache import cached_per_index as cached_per_index
+from .inlining import InlinedGraph as InlinedGraph
+from .inlining import match_graphs as match_graphs
 from .loop_closure import complete_blocks as complete_blocks
 from .loop_closure import copied_frames as copied_frames
 from .loop_closure import enclosing_ops as enclosing_ops

@@ -135,14 +135,9 @@ class AttributeDigests:
         weights are of one kind whether they are constants or variables.
         """
         node = self._index.nodes[op]
-        if node.op in _WEIGHTS:
-            dtype = node.attr.get("dtype")  # by brackets a missing one would be added
-            name = "" if dtype is None else dtype_name(dtype, "type", dtype.type)
-            return f"weight {_family(name)}".encode()
-        if node.op in op_types.VARIABLE_READS:
-            return b"read"
-        if node.op in _GATHERS:
-            return b"gather"
+        family = self.family(op)
+        if node.op in _WEIGHTS or node.op in op_types.VARIABLE_READS or node.op in _GATHERS:
+            return family
         attributes = {
             name: self._value_bytes(value)
             for name, value in node.attr.items()
@@ -154,8 +149,28 @@ class AttributeDigests:
             for name, value in attributes.items()
             if defaults.get(name, (b"", None))[0] != value
         }
+        return _digest(family.decode(), explicit)
+
+    def family(self, op: int) -> bytes:
+        """What an op is, whatever its attributes are: its type without its version and whether it
+        keeps a state; of a weight whether its numbers are floats.
+
+        Args:
+            op: The number of the op.
+        """
+        node = self._index.nodes[op]
+        if node.op in _WEIGHTS:
+            dtype = node.attr.get("dtype")  # by brackets a missing one would be added
+            name = "" if dtype is None else dtype_name(dtype, "type", dtype.type)
+            return f"weight {_family(name)}".encode()
+        if node.op in op_types.VARIABLE_READS:
+            return b"read"
+        if node.op in _GATHERS:
+            return b"gather"
+        if node.op in op_types.FUNCTION_CALLS:
+            return b"call"
         family = node.op.rstrip("0123456789").removesuffix("V").removeprefix("Stateless")
-        return _digest("PartitionedCall" if node.op in op_types.FUNCTION_CALLS else family, explicit)
+        return family.encode()
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +17,8 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.inlining import match_graphs
+from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
+from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
@@ -25,7 +26,7 @@ from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.sentences import editor_call
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +37,7 @@ _MOST_LINES = 60  # that are printed: what one screen shows
 DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
 """What a difference can leave out."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
-_KEY, _BESIDE = "shared_name", "_class"
+_KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
 _DIGITS = re.compile(r"\d+")
 _VALUE = "value"  # of a constant
 
@@ -133,7 +134,7 @@ class CalledBody(NamedTuple):
     that its arguments are there, in their order.
     """
 
-    index: GraphIndex
+    graph: GraphIndex
     arguments: tuple[str, ...]
 
 
@@ -562,17 +563,20 @@ class GraphComparison:
 
     def __init__(
         self,
-        before: GraphIndex,
-        after: GraphIndex,
+        before: GraphIndex | InlinedGraph,
+        after: GraphIndex | InlinedGraph,
         renamed: Mapping[str, str],
         bodies: tuple[OpenBody, OpenBody] | None = None,
         compared: set[tuple[str, str]] | None = None,
         assets: tuple[Assets, Assets] = ({}, {}),
         outputs: tuple[Collection[str], Collection[str]] = ((), ()),
         arguments: Mapping[str, str] | None = None,
+        *,
+        inline: bool = True,
     ) -> None:
         self.arguments = dict(arguments or {})
-        self.matched = match_graphs(before, after, {**renamed, **self.arguments}, outputs)
+        names = {**renamed, **self.arguments}
+        self.matched = match_graphs(before, after, names, outputs, inline=inline)
         self.before, self.after = self.matched.before.index, self.matched.after.index
         self.attributes, self.pair = self.matched.attributes, self.matched.pair
         self._bodies = bodies
@@ -672,13 +676,13 @@ class GraphComparison:
                 is_paired = len(one_body.arguments) == len(other_body.arguments)
                 places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
                 changes = GraphComparison(
-                    *(one_body.index, other_body.index, {}),
+                    *(one_body.graph, other_body.graph, {}),
                     *(self._bodies, self._compared, self._assets),
                     arguments=dict(places) if is_paired else {},
                 ).difference(whole_library=False)
                 changes = replace(
                     changes,
-                    changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))),
+                    changed=(*changes.changed, *self._results(pair, bodies, dict(changes.renamed))),
                 )
                 if (
                     changes.added
@@ -690,11 +694,16 @@ class GraphComparison:
                     yield Inside((label,), replace(changes, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
-    def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
+    def _results(
+        self,
+        functions: tuple[str, str],
+        bodies: tuple[CalledBody, CalledBody],
+        renamed: Mapping[str, str],
+    ) -> Iterator[OpChange]:
         """The results of a function that other tensors are now; no op of the body shows it."""
         before, after = (
-            graph.extras.function(name).ret
-            for graph, name in ((self.before, was), (self.after, now))
+            _results_of(graph.extras.function(name), body)
+            for graph, name, body in zip((self.before, self.after), functions, bodies, strict=True)
         )
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
@@ -787,10 +796,29 @@ class GraphComparison:
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
+        if name == _FRAME:
+            return self._is_same_frame(i, j)
         keeps = (
             name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         )
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
+
+    def _is_same_frame(self, i: int, j: int) -> bool:
+        """Whether two entrances lead into loops that all ops of both agree are the same."""
+        frames = self._frames
+        was, now = _frame(self.before.nodes[i]), _frame(self.after.nodes[j])
+        return frames[0][was] == {now} and frames[1][now] == {was}
+
+    @cached_property
+    def _frames(self) -> tuple[dict[bytes, set[bytes]], dict[bytes, set[bytes]]]:
+        """The names of frames before with those after, and the other way round."""
+        forward, backward = defaultdict[bytes, set[bytes]](set), defaultdict[bytes, set[bytes]](set)
+        for i, j in enumerate(self.pair):
+            if j >= 0 and self.before.types[i] in ENTER and self.after.types[j] in ENTER:
+                was, now = _frame(self.before.nodes[i]), _frame(self.after.nodes[j])
+                forward[was].add(now)
+                backward[now].add(was)
+        return forward, backward
 
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
@@ -829,6 +857,21 @@ class GraphComparison:
             ),
             renamed=tuple(sorted(renamed.items())),
         )
+
+
+def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:
+    """The tensors that a function returns, by their keys, with the names that its arguments have in
+    its body.
+    """
+    raw_names = (argument.name for argument in function.signature.input_arg)
+    names = dict(zip(raw_names, body.arguments, strict=True))
+    return {key: names.get(text, text) for key, text in function.ret.items()}
+
+
+def _frame(entrance: NodeDef) -> bytes:
+    """The name of the frame that an op leads into."""
+    name = entrance.attr.get(_FRAME)  # by brackets a missing one would be added
+    return b"" if name is None else bytes(name.s)
 
 
 def _only_text(node: NodeDef) -> bytes:

@@ -47,7 +47,7 @@ class FlatGraph:
         functions: The new functions that loops and conditionals among them run.
         calls: The calls that were inlined, of which some were in the bodies of others.
         loops: How many loops and conditionals became those of TensorFlow 1.
-        made: The ops among the nodes that are in no function, such as those that give what calls
+        helpers: The ops among the nodes that are in no function, such as those that give what calls
             gave.
     """
 
@@ -55,7 +55,7 @@ class FlatGraph:
     functions: tuple[FunctionDef, ...]
     calls: tuple[NodeDef, ...]
     loops: int
-    made: frozenset[str]
+    helpers: frozenset[str]
 
 
 def flatten(
@@ -111,7 +111,7 @@ class _Flattening:
         self._forwarded: dict[str, str] = {}
         self._calls: list[NodeDef] = []
         self._loops = 0
-        self._made: set[str] = set()
+        self._helpers: set[str] = set()
 
     def of(self, nodes: Sequence[NodeDef], keep: Collection[str]) -> FlatGraph:
         """The graph of these NodeDefs without calls; the ops `keep` keep their names."""
@@ -136,7 +136,7 @@ class _Flattening:
         )
         return FlatGraph(
             *(tuple(self._nodes), tuple(new), tuple(self._calls)),
-            *(self._loops, frozenset(self._made)),
+            *(self._loops, frozenset(self._helpers)),
         )
 
     def _library(self) -> Collection[str]:
@@ -161,7 +161,7 @@ class _Flattening:
     # Functions without calls in them
 
     @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[None]:
+    def _recursion_guard(self, name: str) -> Iterator[None]:
         """A function's body is being inlined. Raises GraphEditError where it calls itself."""
         if name in self._open:
             raise GraphEditError(
@@ -181,7 +181,7 @@ class _Flattening:
         if self._only is not None:
             return self._function(name)
         if name not in self._flat:
-            with self._opened(name):
+            with self._recursion_guard(name):
                 self._flat[name] = self._without_calls(self._function(name))
         return self._flat[name]
 
@@ -279,7 +279,7 @@ class _Flattening:
             )
             self._calls.append(node)
             flat = self._flat_function(function)
-            with self._opened(function):
+            with self._recursion_guard(function):
                 returns, effects = self._inline(node, flat, data, start)
             self._add_result(
                 node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr)
@@ -306,7 +306,7 @@ class _Flattening:
         for nothing.
         """
         self._nodes.append(_result(node, returns, waits, dtypes))
-        self._made.add(node.name)
+        self._helpers.add(node.name)
         if not waits or self._only is not None:
             self._forwarded |= {
                 as_input(node.name, port): text for port, text in enumerate(returns)
@@ -343,7 +343,7 @@ class _Flattening:
         if count:
             node.attr["N"].i = count
         self._nodes.append(node)
-        self._made.add(node.name)
+        self._helpers.add(node.name)
         return str(node.name)
 
     def _enter(
@@ -488,7 +488,7 @@ class _Flattening:
         value.tensor_shape.SetInParent()
         value.int_val.append(level)
         self._nodes.append(number)
-        self._made.add(number.name)
+        self._helpers.add(number.name)
         return self._new_op("Equal", f"{node.name}/is_{level}", [index, number.name], T=DT_INT32)
 
     def _lower_while(self, node: NodeDef) -> None:
@@ -534,7 +534,7 @@ class _Flattening:
             following = type(node)(name=name, op="NextIteration", input=[returns[k], *effects])
             following.attr["T"].type = types[k]
             self._nodes.append(following)
-            self._made.add(name)
+            self._helpers.add(name)
         exits = [
             self._new_op("Exit", f"{node.name}/exit_{k}", [switches[k]], T=dtype)
             if k in switches

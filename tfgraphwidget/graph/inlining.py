@@ -16,10 +16,18 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import AttributeDigests
 from tfgraphwidget.graph.boundary import needed_ops
+from tfgraphwidget.graph.contraction import handed_on
+from tfgraphwidget.graph.edges import Ids
 from tfgraphwidget.graph.flattening import flatten
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.op_matching import match_ops
-from tfgraphwidget.graph.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from tfgraphwidget.graph.op_types import (
+    CASTS,
+    FUNCTION_CALLS,
+    FUNCTIONAL_CONTROL_FLOW,
+    PASSED_ON,
+)
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -27,22 +35,22 @@ MOST_TURNS = 4  # of matching and inlining: calls that lose their partner by it 
 
 
 @dataclass(frozen=True)
-class Inlined:
+class InlinedGraph:
     """A graph of which some calls are inlined.
 
     Attributes:
         index: The graph with the ops of functions in place of calls.
         calls: The calls that were inlined, those in bodies of others included.
         loops: How many loops and conditionals became those of TensorFlow 1.
-        made: The ops that are in no function and took the place of calls, such as those that give
-            what the calls gave.
+        helpers: The ops that are in no function and took the place of calls, such as those that
+            give what the calls gave.
         bodies: The ops that are from functions.
     """
 
     index: GraphIndex
     calls: tuple[NodeDef, ...] = ()
     loops: int = 0
-    made: frozenset[str] = frozenset()
+    helpers: frozenset[str] = frozenset()
     bodies: frozenset[str] = frozenset()
 
 
@@ -57,17 +65,19 @@ class MatchedGraphs:
         pair: For each op of `before` the number of the op of `after` that it is; -1 for none.
     """
 
-    before: Inlined
-    after: Inlined
+    before: InlinedGraph
+    after: InlinedGraph
     attributes: tuple[AttributeDigests, AttributeDigests]
     pair: list[int]
 
 
 def match_graphs(
-    before: GraphIndex,
-    after: GraphIndex,
+    before: GraphIndex | InlinedGraph,
+    after: GraphIndex | InlinedGraph,
     renamed: Mapping[str, str],
     outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+    *,
+    inline: bool = True,
 ) -> MatchedGraphs:
     """Match the ops of two graphs, and inline the calls that only one of them has.
 
@@ -77,16 +87,21 @@ def match_graphs(
         renamed: Names in `before` -> names in `after` that are known.
         outputs: The tensors that each graph is there for: calls that these do not need stay. ()
             for all.
+        inline: Whether calls are inlined; else the graphs stay as they are.
     """
-    is_one_graph = before.origin is after.origin
-    one, other = Inlined(before), Inlined(after)
+    one, other = (
+        graph if isinstance(graph, InlinedGraph) else InlinedGraph(graph)
+        for graph in (before, after)
+    )
+    is_one_graph = one.index.origin is other.index.origin
+    may_inline = inline and bool(one.index.functions or other.index.functions)
     for turn in range(MOST_TURNS + 1):
         attributes = (
             AttributeDigests(one.index, gradient_numbers=is_one_graph),
             AttributeDigests(other.index, gradient_numbers=is_one_graph),
         )
         pair = match_ops(one.index, other.index, attributes, renamed)
-        if turn == MOST_TURNS or not (before.functions or after.functions):
+        if turn == MOST_TURNS or not may_inline:
             break
         back = np.full(len(other.index), -1, np.int32)
         back[pair[pair >= 0]] = np.flatnonzero(pair >= 0)
@@ -100,10 +115,28 @@ def match_graphs(
         if now == (one, other):
             break
         one, other = now
+    if one.calls or one.loops or other.calls or other.loops:
+        _unpair_other_identities(one.index, other.index, pair)
     return MatchedGraphs(one, other, attributes, pair.tolist())
 
 
-def _with_inlined_calls(inlined: Inlined, calls: Collection[str], *, lower: bool) -> Inlined:
+def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -> None:
+    """Let ops with other names that hand on a tensor be no pair where it is another tensor: there
+    may be any number of them where a call took its arguments and gave its results.
+    """
+    one, other = (
+        handed_on(index, PASSED_ON | CASTS, np.ones(len(index), bool)) for index in (before, after)
+    )
+    for i in np.flatnonzero(one.passed & (pair >= 0)).tolist():
+        j = int(pair[i])
+        root, port = one.root((i, 0))
+        if before.names[i] != after.names[j] and (pair[root], port) != other.root((j, 0)):
+            pair[i] = -1
+
+
+def _with_inlined_calls(
+    inlined: InlinedGraph, calls: Collection[str], *, lower: bool
+) -> InlinedGraph:
     """The graph with further calls inlined; itself where a function calls itself.
 
     Args:
@@ -138,12 +171,12 @@ def _with_inlined_calls(inlined: Inlined, calls: Collection[str], *, lower: bool
         origin=index.origin,
     )
     new = now.ids.keys() - index.ids.keys()
-    return Inlined(
+    return InlinedGraph(
         now,
         inlined.calls + flat.calls,
         inlined.loops + flat.loops,
-        inlined.made | flat.made,
-        inlined.bodies | new - flat.made,
+        inlined.helpers | flat.helpers,
+        inlined.bodies | new - flat.helpers,
     )
 
 
@@ -168,7 +201,9 @@ def _calls_to_inline(
     ) and not any(kind == "Merge" and pair[i] < 0 for i, kind in enumerate(index.types))
     ops = [i for i in range(len(index)) if _is_alone(index, other, i, pair[i], lower=lower)]
     if outputs and ops:
-        needed = needed_ops(index, (), [name for name in outputs if split_tensor(name)[0] in index.ids])
+        needed = needed_ops(
+            index, (), [name for name in outputs if split_tensor(name)[0] in index.ids]
+        )
         ops = [i for i in ops if needed[i]]
     return [index.names[i] for i in ops], lower
 
@@ -191,7 +226,7 @@ def _is_call(index: GraphIndex, op: int) -> bool:
     """Whether an op calls a function that is in the library of the graph."""
     node = index.nodes[op]
     return node.op in index.functions or (
-        node.op in FUNCTION_CALLS and node.attr["f"].func.name in index.functions
+        node.op in FUNCTION_CALLS and bool(called_functions(node, index.functions))
     )
 
 

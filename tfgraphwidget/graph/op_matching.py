@@ -19,10 +19,10 @@ differ by no more than rounding are one before that, so copies with other weight
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,23 +55,26 @@ class Level(NamedTuple):
 
     Attributes:
         past: Op types that edges go past.
-        is_strict: Whether all attributes must be equal; else those that say how to compute.
+        attributes: Which attributes must be equal: all, those that say how to compute, or none.
         rounds: How many edges away neighbors must be alike: first far, then near.
     """
 
     past: frozenset[str]
-    is_strict: bool
+    attributes: Literal["all", "of computation", "none"]
     rounds: tuple[int, ...]
 
 
 LEVELS = (
-    Level(frozenset(), True, (12, 3, 1)),
-    Level(PASSED_ON, True, (12, 3)),
-    Level(PASSED_ON | CASTS, False, (12, 5)),
-    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, False, (12, 5)),
+    Level(frozenset(), "all", (12, 3, 1)),
+    Level(PASSED_ON, "all", (12, 3)),
+    Level(PASSED_ON | CASTS, "of computation", (12, 5)),
+    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, "of computation", (12, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
-    Level(CASTS, False, ()),
-    Level(frozenset(), False, ()),
+    Level(CASTS, "of computation", ()),
+    Level(frozenset(), "of computation", ()),
+    # And those that differ, in the same place or of the same name.
+    Level(PASSED_ON | CASTS, "none", ()),
+    Level(frozenset(), "none", ()),
 )
 # How many outer scopes of names are left out, before and after.
 LEFT_OUT_SCOPES = (
@@ -113,15 +116,7 @@ def match_ops(
         renamed: Names in `before` -> names in `after` that are known.
     """
     # 1. By name.
-    forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    renamed_pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
-    forward[np.isin(forward, list(renamed_pairs.values()))] = -1
-    forward[list(renamed_pairs)] = list(renamed_pairs.values())
-    forward[[i for i in _waiting_for_others(before, after, forward) if i not in renamed_pairs]] = -1
+    forward = _by_name(before, after, renamed)
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
     graphs = _TwoGraphs(
@@ -137,21 +132,26 @@ def match_ops(
             graphs.pair(graphs.with_same_tail(scopes_before, scopes_after))
     # 4. By neighbors; first of those that still have the last parts of their names.
     for level in LEVELS:
-        if graphs.is_done():
-            break
-        graphs.look(level)
-        if not level.is_strict:
-            graphs.pair(graphs.with_near_values())
-        if not level.rounds:
-            for scopes in PREFIXES:
-                graphs.pair(graphs.with_same_tail(*scopes))
-        for own_names in (True, False):
-            for rounds in level.rounds:
-                graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
-                graphs.pair_neighbors(own_names=own_names)
-            graphs.pair_neighbors(own_names=own_names)
+        if not graphs.is_done():
+            graphs.pair_at(level)
     graphs.pair(graphs.waiting_for_the_same())
     graphs.pair(graphs.without_outputs_of_one_name())
+    return forward
+
+
+def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
+    """For each op of `before` the number of the op of `after` that has its name, or the one that is
+    known; -1 for none.
+    """
+    forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
+    pairs = {
+        before.ids[old]: after.ids[new]
+        for old, new in renamed.items()
+        if old in before.ids and new in after.ids
+    }
+    forward[np.isin(forward, list(pairs.values()))] = -1
+    forward[list(pairs)] = list(pairs.values())
+    forward[[i for i in _waiting_for_others(before, after, forward) if i not in pairs]] = -1
     return forward
 
 
@@ -193,7 +193,12 @@ class _Side:
     @cached_property
     def kinds(self) -> dict[int, int]:
         """What type and attributes are, as a number for each op that had no pair at first."""
-        kind = self._attributes.kind if self._level.is_strict else self._attributes.loose_kind
+        kinds: dict[str, Callable[[int], bytes]] = {
+            "all": self._attributes.kind,
+            "of computation": self._attributes.loose_kind,
+            "none": self._attributes.family,
+        }
+        kind = kinds[self._level.attributes]
         return {op: hash(kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
@@ -252,7 +257,7 @@ class _Side:
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
         is_candidate = self.unpaired & ~self._edges.passed
-        if not self._level.is_strict:
+        if self._level.attributes != "all":
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
@@ -351,6 +356,20 @@ class _TwoGraphs:
         self.before.look(level)
         self.after.look(level)
 
+    def pair_at(self, level: Level) -> None:
+        """Pair what is alike at a level."""
+        self.look(level)
+        if level.attributes == "of computation":
+            self.pair(self.with_near_values())
+        if not level.rounds:
+            for scopes in PREFIXES:
+                self.pair(self.with_same_tail(*scopes))
+        for own_names in (True, False):
+            for rounds in level.rounds:
+                self.pair(self.with_unique_label(rounds, own_names=own_names))
+                self.pair_neighbors(own_names=own_names)
+            self.pair_neighbors(own_names=own_names)
+
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
         return not (self.before.unpaired.any() and self.after.unpaired.any())
@@ -371,8 +390,9 @@ class _TwoGraphs:
 
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""
-        pairs = []
-        there = self.after.by_what_they_wait_for(np.arange(len(self.after.index)))
+        pairs: list[Pair] = []
+        numbers = np.arange(len(self.after.index), dtype=np.int32)
+        there = self.after.by_what_they_wait_for(numbers)
         for key, ops in self.before.by_what_they_wait_for(self.before.pair).items():
             pairs += zip(ops, there.get(key, []), strict=False)
         return pairs
