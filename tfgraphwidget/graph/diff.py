@@ -18,6 +18,7 @@ from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpC
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
+from tfgraphwidget.graph.op_matching import ops_with_other_inputs
 from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
@@ -743,22 +744,7 @@ class GraphComparison:
     @cached_property
     def _read_others(self) -> frozenset[int]:
         """The ops of `before` that read other tensors in `after`."""
-        here, there, pair = (
-            self.before.inputs,
-            self.after.inputs,
-            np.array([*self.pair, -1], np.int32),
-        )
-        count, theirs = np.diff(here.start), np.diff(there.start)
-        both = pair[:-1] >= 0
-        others = both & (count != np.where(both, np.append(theirs, 0)[pair[:-1]], 0))
-        owner = here.owner
-        compared = (both & ~others)[owner]
-        at = np.arange(len(owner), dtype=np.int32)[compared]
-        to = there.start[pair[owner[at]]] + at - here.start[owner[at]]
-        differ = (pair[here.values[at]] != there.values[to]) | (
-            self.before.ports[at] != self.after.ports[to]
-        )
-        others[owner[at[differ]]] = True
+        others = ops_with_other_inputs(self.before, self.after, np.array(self.pair, np.int32))
         return frozenset(np.flatnonzero(others).tolist())
 
     def _inputs(self, i: int, j: int) -> Iterator[Detail]:

@@ -200,10 +200,9 @@ def _calls_to_inline(
         kind == "Merge" and j not in partners for j, kind in enumerate(other.types)
     ) and not any(kind == "Merge" and pair[i] < 0 for i, kind in enumerate(index.types))
     ops = [i for i in range(len(index)) if _is_alone(index, other, i, pair[i], lower=lower)]
-    if outputs and ops:
-        needed = needed_ops(
-            index, (), [name for name in outputs if split_tensor(name)[0] in index.ids]
-        )
+    there = [name for name in outputs if split_tensor(name)[0] in index.ids]
+    if there and ops:
+        needed = needed_ops(index, (), there)
         ops = [i for i in ops if needed[i]]
     return [index.names[i] for i in ops], lower
 

@@ -19,7 +19,7 @@ differ by no more than rounding are one before that, so copies with other weight
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
 from typing import Literal, NamedTuple
@@ -83,6 +83,8 @@ LEFT_OUT_SCOPES = (
 )
 # The same of names of which one is the other after a prefix, such as that of an inlined call.
 PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
+# So many ops with one name, and of these so many, may be others without all names being in doubt.
+FEW_OTHERS, OTHERS = 8, 0.05
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -122,6 +124,8 @@ def match_ops(
     graphs = _TwoGraphs(
         _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
     )
+    if before.origin is not after.origin:
+        graphs.check_names(set(renamed))
     if graphs.is_done():
         return forward
     # 2. By state.
@@ -153,6 +157,28 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     forward[list(pairs)] = list(pairs.values())
     forward[[i for i in _waiting_for_others(before, after, forward) if i not in pairs]] = -1
     return forward
+
+
+def ops_with_other_inputs(before: GraphIndex, after: GraphIndex, pair: Ids) -> Mask:
+    """The ops of a graph that read other tensors in another one, one bool per op.
+
+    Args:
+        before: The graph.
+        after: The other one.
+        pair: For each op of the graph the other's, -1 for none.
+    """
+    here, there = before.inputs, after.inputs
+    count, other_count = np.diff(here.start), np.append(np.diff(there.start), 0)
+    both = pair >= 0
+    others = both & (count != np.where(both, other_count[pair], 0))
+    owner = here.owner
+    edges = np.flatnonzero((both & ~others)[owner]).astype(np.int32)
+    other_edges = there.start[pair[owner[edges]]] + edges - here.start[owner[edges]]
+    differ = (pair[here.values[edges]] != there.values[other_edges]) | (
+        before.ports[edges] != after.ports[other_edges]
+    )
+    others[owner[edges[differ]]] = True
+    return np.asarray(others)
 
 
 def _waiting_for_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
@@ -355,6 +381,29 @@ class _TwoGraphs:
         """Go on with the edges and kinds of a level."""
         self.before.look(level)
         self.after.look(level)
+
+    def check_names(self, certain: Collection[str]) -> None:
+        """Where many ops of one name are something else, let names count only for ops that no
+        others are: "Conv2D_3" counts the ops before it, and shifts with these.
+
+        Args:
+            certain: The names of ops of the first graph whose partners are known.
+        """
+        before, after, pair = self.before, self.after, self.before.pair
+        paired = pair >= 0
+        is_other = ops_with_other_inputs(before.index, after.index, pair)
+        for i in np.flatnonzero(paired).tolist():
+            here, there = before.index.nodes[i], after.index.nodes[pair[i]]
+            is_other[i] |= here.op != there.op or (here.op in CONSTANTS and here != there)
+        if is_other.sum() <= max(FEW_OTHERS, OTHERS * paired.sum()):
+            return  # an edit, say: its author knows an op by its name
+        ops = np.flatnonzero(paired).tolist()
+        by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
+        for i, j in by_name:
+            before.pair[i] = after.pair[j] = -1
+        for rounds in LEVELS[0].rounds:
+            self.pair(self.with_unique_label(rounds, own_names=False))
+        self.pair((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
