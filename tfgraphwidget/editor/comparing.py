@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     Effect,
     GraphIndex,
+    InlinedGraph,
     Loop,
     called_functions,
     corresponding_tensors,
@@ -622,7 +623,9 @@ def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
 
 
 def paired_names(
-    before: GraphIndex, now: GraphIndex, renamed: Mapping[str, str] | None = None
+    before: GraphIndex | InlinedGraph,
+    now: GraphIndex | InlinedGraph,
+    renamed: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """{tensor of `now`: the tensor of `before` that it is}.
 
@@ -632,9 +635,12 @@ def paired_names(
         renamed: Names of ops in `before` -> names in `now`, as far as they are known.
     """
     pairs = corresponding_tensors(before, now, renamed)
-    pairs |= _replaced_ops(before, now, pairs)
+    old, new = (
+        graph.index if isinstance(graph, InlinedGraph) else graph for graph in (before, now)
+    )
+    pairs |= _replaced_ops(old, new, pairs)
     return {
-        f"{now.names[op]}:{port}": f"{before.names[was]}:{was_port}"
+        f"{new.names[op]}:{port}": f"{old.names[was]}:{was_port}"
         for (op, port), (was, was_port) in pairs.items()
     }
 

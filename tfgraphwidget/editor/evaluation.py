@@ -20,15 +20,18 @@ from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
     Assets,
+    CalledBody,
     Difference,
     FunctionRef,
     GraphIndex,
+    InlinedGraph,
     build,
     control_flow_ops,
     difference,
     effects_of,
     forward,
     mask_of,
+    match_graphs,
     needed_ops,
     side_effects,
     signature_changes,
@@ -127,16 +130,16 @@ class Evaluator:
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
             changes = difference(
-                other.index, index, None, bodies, whole_library=is_whole, assets=assets
+                *(other.index, index, None, bodies),
+                whole_library=is_whole,
+                assets=assets,
+                outputs=_outputs_of_both(other.source, executor.source),
             )
             signatures = (
                 other.source.signatures if navigator is None else before._core.executor.signatures
             )
             sides = (other.source, signatures), (executor.source, executor.signatures)
-            if all(
-                of or (source.stored is not None and source.stored.meta is not None)
-                for source, of in sides
-            ):
+            if all(of or _can_have_signatures(source) for source, of in sides):
                 new_names = dict(changes.renamed) if is_whole else None
                 changes = replace(
                     changes,
@@ -198,8 +201,11 @@ class Evaluator:
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
+        # Ops are compared in place of a call that only one graph has.
+        graphs = _graphs_to_compare(before, now, inline=bool(mode))
+        before, now = replace(before, index=graphs[0].index), replace(now, index=graphs[1].index)
         by_hand = self._pairs_by_hand(before.index, pairs or {})
-        matching = _Matching(before.index, now.index, patches, by_hand)
+        matching = _Matching(before.index, now.index, patches, by_hand, graphs)
         ours, theirs = self._feeds_of_both(feeds, matching)
         compared = self._compared_tensors(
             None if mode else tensors, now, ours, matching, strict=not mode
@@ -471,6 +477,34 @@ def navigator_of(model: object) -> Navigator | None:
     return navigator if isinstance(navigator, Navigator) else None
 
 
+def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Collection[str]]:
+    """The outputs of the signature of each source where the other one has no signature, so that it
+    can be only one of them.
+    """
+    outputs = (
+        () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
+        for one, other in ((before, after), (after, before))
+    )
+    return next(outputs), next(outputs)
+
+
+def _graphs_to_compare(
+    before: GraphRun, now: GraphRun, *, inline: bool
+) -> tuple[InlinedGraph, InlinedGraph]:
+    """Two graphs; with `inline`, calls are inlined that the other one does not have."""
+    if not (inline and (before.index.functions or now.index.functions)):
+        return InlinedGraph(before.index), InlinedGraph(now.index)
+    outputs = _outputs_of_both(before.source, now.source)
+    matched = match_graphs(before.index, now.index, {}, outputs)
+    return matched.before, matched.after
+
+
+def _can_have_signatures(source: Source) -> bool:
+    """Whether a source is a file that has a place for signatures, as a GraphDef has not."""
+    stored = source.stored
+    return stored is not None and (stored.assets() is not None or bool(stored.meta().ListFields()))
+
+
 def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:
     """The asset files of two SavedModels; None where one source is something else, or both are
     one.
@@ -481,18 +515,20 @@ def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | No
     return None if assets[0] is None or assets[1] is None else (assets[0], assets[1])
 
 
-def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
+def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> CalledBody:
     """The body of a function that an op of `index` calls; `body` is what the graph was read
     from.
     """
     node_body = sources.open_function(reference.function, body, index, op)
-    return build(
+    arguments = node_body.function(reference.function).signature.input_arg
+    called = build(
         node_body.nodes(),
         *node_body.collections(),
         typing=node_body.typing,
         functions=node_body.functions(),
         extras=node_body,
     )
+    return CalledBody(called, tuple(node_body.alias.get(a.name, a.name) for a in arguments))
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
@@ -625,12 +661,14 @@ class _Matching:
         now: The graph.
         patches: The edits that made it of the one before; () for graphs that are not.
         by_hand: {tensor of `now`: tensor of `before`} that is known.
+        graphs: Both, with the calls that were inlined.
     """
 
     before: GraphIndex
     now: GraphIndex
     patches: tuple[edits.Patch, ...]
     by_hand: Mapping[str, str]
+    graphs: tuple[InlinedGraph, InlinedGraph]
 
     @cached_property
     def every(self) -> dict[str, str]:
@@ -646,7 +684,7 @@ class _Matching:
             split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
         }
         partners = set(self.by_hand.values())
-        pairs = comparing.paired_names(self.before, self.now, originals)
+        pairs = comparing.paired_names(*self.graphs, originals)
         others = {here: there for here, there in pairs.items() if there not in partners}
         return {**others, **self.by_hand}
 

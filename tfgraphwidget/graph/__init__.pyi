@@ -48,6 +48,7 @@ from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
 from .diff import Asset as Asset
 from .diff import Assets as Assets
+from .diff import CalledBody as CalledBody
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import DifferenceKind as DifferenceKind
@@ -81,12 +82,15 @@ from .expressions import lambda_of as lambda_of
 from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
 from .extras import with_runners as with_runners
+from .flattening import flatten as flatten
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions
 from .index import GraphIndex as GraphIndex
 from .index import build as build
 from .index_cache import cached_per_index as cached_per_index
+from .inlining import InlinedGraph as InlinedGraph
+from .inlining import match_graphs as match_graphs
 from .loop_closure import complete_blocks as complete_blocks
 from .loop_closure import copied_frames as copied_frames
 from .loop_closure import enclosing_ops as enclosing_ops

@@ -16,6 +16,7 @@ import numpy as np
 from tfgraphwidget.graph import op_types
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value, dtype_name
+from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.tf_types import (
     AttrValue,
@@ -45,6 +46,7 @@ IGNORED = frozenset(
         "_has_manual_control_dependencies",
         "_read_only_resource_inputs",
         "_collective_manager_ids",
+        "_lower_using_switch_merge",
         *FILLED_IN,
     }
 )
@@ -86,6 +88,7 @@ _WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
 _GATHERS = op_types.GATHERS | {"ResourceGather"}  # a frozen variable is read by another type
 _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors, functions
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
+_MOST_REPEATED = 1 << 20  # bytes of a tensor of which not all elements are stored
 _LONGEST = 80
 _MOST_ELEMENTS = 6
 
@@ -128,8 +131,32 @@ class AttributeDigests:
 
     def _loose_kind(self, op: int) -> bytes:
         """A digest of what an op computes, whatever its dtypes and weights are: type without its
-        version, attributes but dtypes, shapes and values; weights are of one kind whether they are
-        constants or variables.
+        version and whether it keeps a state, attributes but dtypes, shapes, values and functions;
+        weights are of one kind whether they are constants or variables.
+        """
+        node = self._index.nodes[op]
+        family = self.family(op)
+        if node.op in _WEIGHTS or node.op in op_types.VARIABLE_READS or node.op in _GATHERS:
+            return family
+        attributes = {
+            name: self._value_bytes(value)
+            for name, value in node.attr.items()
+            if name not in _NOT_COMPARED and name[:1] != "_" and _is_of_computation(value)
+        }
+        defaults = self.default(node.op)
+        explicit = {
+            name: value
+            for name, value in attributes.items()
+            if defaults.get(name, (b"", None))[0] != value
+        }
+        return _digest(family.decode(), explicit)
+
+    def family(self, op: int) -> bytes:
+        """What an op is, whatever its attributes are: its type without its version and whether it
+        keeps a state; of a weight whether its numbers are floats.
+
+        Args:
+            op: The number of the op.
         """
         node = self._index.nodes[op]
         if node.op in _WEIGHTS:
@@ -140,18 +167,10 @@ class AttributeDigests:
             return b"read"
         if node.op in _GATHERS:
             return b"gather"
-        attributes = {
-            name: self._value_bytes(value)
-            for name, value in node.attr.items()
-            if name not in _NOT_COMPARED and _is_of_computation(value)
-        }
-        defaults = self.default(node.op)
-        explicit = {
-            name: value
-            for name, value in attributes.items()
-            if defaults.get(name, (b"", None))[0] != value
-        }
-        return _digest(node.op.rstrip("0123456789").removesuffix("V"), explicit)
+        if node.op in op_types.FUNCTION_CALLS:
+            return b"call"
+        family = node.op.rstrip("0123456789").removesuffix("V").removeprefix("Stateless")
+        return family.encode()
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
@@ -206,6 +225,8 @@ class AttributeDigests:
             return b" ".join(map(self._call, value.list.func))
         if kind == "list" and not value.list.ListFields():
             return b"[]"
+        if kind == "tensor":
+            return _tensor_bytes(value.tensor)
         return bytes(value.SerializeToString(deterministic=True))
 
     def _call(self, function: NameAttrList) -> bytes:
@@ -241,6 +262,23 @@ class AttributeDigests:
         )
         self._in_progress.discard(name)
         return blake2b(repr(description).encode(), digest_size=16).digest()
+
+
+def _tensor_bytes(proto: TensorProto) -> bytes:
+    """What a tensor is, however it is stored: with all its elements, or without those at the end
+    that repeat; as it is where its elements cannot be read, or are too many.
+    """
+    dtype = dtype_name(proto, "dtype", proto.dtype)
+    sizes = [int(dim.size) for dim in proto.tensor_shape.dim]
+    content = proto.tensor_content
+    if not content:
+        try:
+            elements = tensor_array(proto, dtype, _MOST_REPEATED)
+        except (KeyError, TypeError, ValueError):
+            return bytes(proto.SerializeToString(deterministic=True))
+        is_text = elements.dtype == object
+        content = repr(elements.tolist()).encode() if is_text else elements.tobytes()
+    return f"{dtype} {sizes} {proto.tensor_shape.unknown_rank}\0".encode() + content
 
 
 def _family(dtype: str) -> str:

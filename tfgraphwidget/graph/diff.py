@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,9 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
+from tfgraphwidget.graph.op_matching import ops_with_other_inputs
+from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
@@ -24,7 +27,7 @@ from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.sentences import editor_call
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,7 +38,8 @@ _MOST_LINES = 60  # that are printed: what one screen shows
 DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
 """What a difference can leave out."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
-_KEY, _BESIDE = "shared_name", "_class"
+_KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
+_DIGITS = re.compile(r"\d+")
 _VALUE = "value"  # of a constant
 
 
@@ -126,10 +130,17 @@ Assets = Mapping[str, Asset]
 """The asset files of a SavedModel by their names in its folder "assets"."""
 
 
-OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
-"""The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot
-be read.
-"""
+class CalledBody(NamedTuple):
+    """The body of a function that an op calls, as a graph; `arguments` are the names of the ops
+    that its arguments are there, in their order.
+    """
+
+    graph: GraphIndex
+    arguments: tuple[str, ...]
+
+
+OpenBody = Callable[[GraphIndex, int, FunctionRef], CalledBody]
+"""The body of a function that an op calls. Raises GraphEditError for a body that cannot be read."""
 
 
 class Inside(NamedTuple):
@@ -186,7 +197,7 @@ class Difference:
     @property
     def rest(self) -> Difference:
         """The differences that are not explained."""
-        if not self.explained:
+        if not (self.explained or self.inside):
             return self
         added = {name for each in self.explained for name in each.added}
         removed = {name for each in self.explained for name in each.removed}
@@ -195,6 +206,12 @@ class Difference:
             for each in self.explained
             for op in each.changed
             for detail in op.details
+        }
+        renamed = {pair for each in self.explained for pair in each.renamed}
+        functions = {
+            name
+            for each in self.explained
+            for name in (*each.functions_added, *each.functions_removed)
         }
         changed = (
             op._replace(details=tuple(d for d in op.details if (op.was, d) not in details))
@@ -205,6 +222,16 @@ class Difference:
             added=tuple(name for name in self.added if name not in added),
             removed=tuple(name for name in self.removed if name not in removed),
             changed=tuple(op for op in changed if op.details),
+            renamed=tuple(pair for pair in self.renamed if pair not in renamed),
+            functions=self.functions._replace(
+                added=tuple(name for name in self.functions.added if name not in functions),
+                removed=tuple(name for name in self.functions.removed if name not in functions),
+            ),
+            inside=tuple(
+                each._replace(difference=inner)
+                for each in self.inside
+                if (inner := each.difference.rest)
+            ),
             explained=(),
         )
 
@@ -319,11 +346,11 @@ class Difference:
             ("op added", unexplained.added, unexplained.added),
             ("op removed", unexplained.removed, unexplained.removed),
             ("op changed", unexplained.changed, unexplained.changed),
-            ("op renamed", self.renamed, _moves(self.renamed)),
+            ("op renamed", unexplained.renamed, _moves(unexplained.renamed)),
             ("value changed", self.values, self.values),
             *(
                 (f"function {kind}", names, names)
-                for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)
+                for kind, names in zip(FunctionChanges._fields, unexplained.functions, strict=True)
             ),
             *(
                 (f"signature {kind}", names, names)
@@ -342,11 +369,10 @@ class Difference:
             if items_found
             for line in _item_lines(title, len(items_found), items)
         ]
-        for path, difference in self.inside[:_MOST]:
+        inside = [each for each in self.inside if each.difference.rest]
+        for path, difference in inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
-        more = (
-            [f"in {len(self.inside) - _MOST:,} more functions"] if len(self.inside) > _MOST else []
-        )
+        more = [f"in {len(inside) - _MOST:,} more functions"] if len(inside) > _MOST else []
         lines = [*first, *rest, *more]
         if len(lines) > _MOST_LINES:
             left_out = len(lines) - _MOST_LINES + 1
@@ -404,6 +430,7 @@ def difference(
     *,
     whole_library: bool = True,
     assets: tuple[Assets, Assets] | None = None,
+    outputs: tuple[Collection[str], Collection[str]] = ((), ()),
 ) -> Difference:
     """Compare two graphs.
 
@@ -419,6 +446,8 @@ def difference(
         whole_library: Whether functions that no op calls are compared too.
         assets: The asset files of both, where both are SavedModels. They are compared by content:
             constants with paths of files that have the same content are equal.
+        outputs: The tensors that each graph is there for. A call that the other graph does not have
+            is compared by its body where these need it. () for all calls.
 
     Returns:
         What differs in `after`.
@@ -427,7 +456,7 @@ def difference(
         return Difference()
     with no_collections():
         comparison = GraphComparison(
-            before, after, renamed or {}, bodies, assets=assets or ({}, {})
+            before, after, renamed or {}, bodies, assets=assets or ({}, {}), outputs=outputs
         )
         changes = comparison.difference(whole_library=whole_library)
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
@@ -535,14 +564,23 @@ class GraphComparison:
 
     def __init__(
         self,
-        before: GraphIndex,
-        after: GraphIndex,
+        before: GraphIndex | InlinedGraph,
+        after: GraphIndex | InlinedGraph,
         renamed: Mapping[str, str],
         bodies: tuple[OpenBody, OpenBody] | None = None,
         compared: set[tuple[str, str]] | None = None,
         assets: tuple[Assets, Assets] = ({}, {}),
+        outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+        arguments: Mapping[str, str] | None = None,
+        *,
+        inline: bool = True,
     ) -> None:
-        self.before, self.after, self._bodies = before, after, bodies
+        self.arguments = dict(arguments or {})
+        names = {**renamed, **self.arguments}
+        self.matched = match_graphs(before, after, names, outputs, inline=inline)
+        self.before, self.after = self.matched.before.index, self.matched.after.index
+        self.attributes, self.pair = self.matched.attributes, self.matched.pair
+        self._bodies = bodies
         self._compared = set() if compared is None else compared
         self._assets = assets
         # The digests of asset files by the paths that constants hold.
@@ -551,18 +589,17 @@ class GraphComparison:
         )
         # Ops of `after` and the attributes that name compared functions.
         self._entered: set[tuple[int, str]] = set()
-        is_one_graph = before.origin is after.origin
-        self.attributes = (
-            AttributeDigests(before, gradient_numbers=is_one_graph),
-            AttributeDigests(after, gradient_numbers=is_one_graph),
-        )
-        self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         pairs = (
-            (name, after.names[j])
-            for name, j in zip(before.names, self.pair, strict=True)
+            (name, self.after.names[j])
+            for name, j in zip(self.before.names, self.pair, strict=True)
             if j >= 0
         )
         self.renamed = {was: name for was, name in pairs if was != name}
+        self._arguments = frozenset(
+            (self.before.ids[was], self.after.ids[name])
+            for was, name in self.arguments.items()
+            if was in self.before.ids and name in self.after.ids
+        )
 
     def difference(self, *, whole_library: bool) -> Difference:
         """All that differs.
@@ -579,11 +616,24 @@ class GraphComparison:
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(self.before, self.after, self.pair, changed).explanations(),
-            renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
+            explained=Explainer(self.matched, changed, self._arguments).explanations(),
+            renamed=tuple(
+                sorted(
+                    (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
+                    key=lambda pair: self.after.ids[pair[1]],
+                )
+            ),
             functions=self._functions(whole_library=whole_library),
             inside=inside,
         )
+
+    def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
+        """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
+        the number of the function.
+        """
+        was, now = pair
+        is_argument = self.arguments.get(was) == now
+        return is_argument and _DIGITS.sub("", was) == _DIGITS.sub("", now)
 
     def _inside(self) -> Iterator[Inside]:
         """The differences of functions that ops of both graphs call; those of each two functions
@@ -622,12 +672,18 @@ class GraphComparison:
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
+                one_body, other_body = bodies
+                # Others than as many have other places.
+                is_paired = len(one_body.arguments) == len(other_body.arguments)
+                places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
                 changes = GraphComparison(
-                    *bodies, {}, self._bodies, self._compared, self._assets
+                    *(one_body.graph, other_body.graph, {}),
+                    *(self._bodies, self._compared, self._assets),
+                    arguments=dict(places) if is_paired else {},
                 ).difference(whole_library=False)
                 changes = replace(
                     changes,
-                    changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))),
+                    changed=(*changes.changed, *self._results(pair, bodies, dict(changes.renamed))),
                 )
                 if (
                     changes.added
@@ -639,11 +695,16 @@ class GraphComparison:
                     yield Inside((label,), replace(changes, inside=()))
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
 
-    def _results(self, was: str, now: str, renamed: Mapping[str, str]) -> Iterator[OpChange]:
+    def _results(
+        self,
+        functions: tuple[str, str],
+        bodies: tuple[CalledBody, CalledBody],
+        renamed: Mapping[str, str],
+    ) -> Iterator[OpChange]:
         """The results of a function that other tensors are now; no op of the body shows it."""
         before, after = (
-            graph.extras.function(name).ret
-            for graph, name in ((self.before, was), (self.after, now))
+            _results_of(graph.extras.function(name), body)
+            for graph, name, body in zip((self.before, self.after), functions, bodies, strict=True)
         )
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
@@ -683,22 +744,7 @@ class GraphComparison:
     @cached_property
     def _read_others(self) -> frozenset[int]:
         """The ops of `before` that read other tensors in `after`."""
-        here, there, pair = (
-            self.before.inputs,
-            self.after.inputs,
-            np.array([*self.pair, -1], np.int32),
-        )
-        count, theirs = np.diff(here.start), np.diff(there.start)
-        both = pair[:-1] >= 0
-        others = both & (count != np.where(both, np.append(theirs, 0)[pair[:-1]], 0))
-        owner = here.owner
-        compared = (both & ~others)[owner]
-        at = np.arange(len(owner), dtype=np.int32)[compared]
-        to = there.start[pair[owner[at]]] + at - here.start[owner[at]]
-        differ = (pair[here.values[at]] != there.values[to]) | (
-            self.before.ports[at] != self.after.ports[to]
-        )
-        others[owner[at[differ]]] = True
+        others = ops_with_other_inputs(self.before, self.after, np.array(self.pair, np.int32))
         return frozenset(np.flatnonzero(others).tolist())
 
     def _inputs(self, i: int, j: int) -> Iterator[Detail]:
@@ -736,10 +782,29 @@ class GraphComparison:
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
+        if name == _FRAME:
+            return self._is_same_frame(i, j)
         keeps = (
             name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         )
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
+
+    def _is_same_frame(self, i: int, j: int) -> bool:
+        """Whether two entrances lead into loops that all ops of both agree are the same."""
+        frames = self._frames
+        was, now = _frame(self.before.nodes[i]), _frame(self.after.nodes[j])
+        return frames[0][was] == {now} and frames[1][now] == {was}
+
+    @cached_property
+    def _frames(self) -> tuple[dict[bytes, set[bytes]], dict[bytes, set[bytes]]]:
+        """The names of frames before with those after, and the other way round."""
+        forward, backward = defaultdict[bytes, set[bytes]](set), defaultdict[bytes, set[bytes]](set)
+        for i, j in enumerate(self.pair):
+            if j >= 0 and self.before.types[i] in ENTER and self.after.types[j] in ENTER:
+                was, now = _frame(self.before.nodes[i]), _frame(self.after.nodes[j])
+                forward[was].add(now)
+                backward[now].add(was)
+        return forward, backward
 
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
@@ -778,6 +843,21 @@ class GraphComparison:
             ),
             renamed=tuple(sorted(renamed.items())),
         )
+
+
+def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:
+    """The tensors that a function returns, by their keys, with the names that its arguments have in
+    its body.
+    """
+    raw_names = (argument.name for argument in function.signature.input_arg)
+    names = dict(zip(raw_names, body.arguments, strict=True))
+    return {key: names.get(text, text) for key, text in function.ret.items()}
+
+
+def _frame(entrance: NodeDef) -> bytes:
+    """The name of the frame that an op leads into."""
+    name = entrance.attr.get(_FRAME)  # by brackets a missing one would be added
+    return b"" if name is None else bytes(name.s)
 
 
 def _only_text(node: NodeDef) -> bytes:

@@ -7,41 +7,48 @@ same past it; one at the end of a graph, which callers may name, stays a differe
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.function_refs import reachable_functions
+from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
 from tfgraphwidget.graph.op_types import (
     CASTS,
     CONSTANTS,
+    ENTER,
     FOLDABLE_LAYERS,
+    FUNCTIONAL_CONTROL_FLOW,
     FUSED_BATCH_NORMS,
     GATHERS,
     HANDLES,
     IDENTITY,
+    MERGE,
     PASSED_ON,
     PLACEHOLDERS,
     RESOURCE_READS,
     SCALES_AND_SHIFTS,
     SQUARE_ROOTS,
+    SWITCH,
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.naming import count_text, names_text
+from tfgraphwidget.naming import count_text, last_part, names_text
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
 
-FROZEN, FOLDED, PRECISION, IDENTITIES = "frozen", "batch norm", "precision", "identities"
-CHANGES = (FROZEN, FOLDED, PRECISION, IDENTITIES)
+INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
+PRECISION, IDENTITIES = "precision", "identities"
+CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES)
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
@@ -49,6 +56,14 @@ FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 # Past them gradients or the run end otherwise than without them.
 WITH_AN_EFFECT = PASSED_ON - IDENTITY - VARIABLE_READS - {"Snapshot"}
 SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a weight
+
+
+STATELESS = "Stateless"
+# Attributes of functional control flow with an element for each argument.
+ARGUMENT_LISTS = frozenset({"T", "Tin", "output_shapes"})
+IN_PLACE_OF_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
+UNUSED_INPUT = "unused_control_flow_input"
+_NUMBER = re.compile(r"_\d+$")
 
 
 class Detail(NamedTuple):
@@ -86,6 +101,10 @@ class Explanation(NamedTuple):
         added: The ops that only the second graph has for it.
         removed: The ops that only the first graph has for it.
         changed: The ops of both, with the details that it explains.
+        renamed: Ops that are the same as (name before, name after): those of an inlined function
+            have the name of the call before theirs.
+        functions_added: The functions that only the second graph has for it.
+        functions_removed: The functions that only the first graph has for it.
     """
 
     change: str
@@ -93,6 +112,9 @@ class Explanation(NamedTuple):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[OpChange, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    functions_added: tuple[str, ...] = ()
+    functions_removed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
@@ -103,8 +125,9 @@ class _Side:
     an op of it that has no pair.
     """
 
-    def __init__(self, index: GraphIndex, pair: Sequence[int]) -> None:
-        self.index = index
+    def __init__(self, inlined: InlinedGraph, pair: Sequence[int]) -> None:
+        self.inlined = inlined
+        self.index = index = inlined.index
         self.pair = pair
         self.causes: dict[int, str] = {}
         self.unpaired: Mask = np.array(pair, np.int64) < 0
@@ -113,6 +136,7 @@ class _Side:
         self.past_scales = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, may_be_passed)
         everything = np.ones(len(index), bool)
         self._layers = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, everything)
+        self.identities = handed_on(index, VARIABLE_READS, everything)
         self.weights = computed_from_weights(index)
 
     def _ops_with_an_effect(self) -> Mask:
@@ -137,6 +161,14 @@ class _Side:
             for dtype in dtypes
         )
 
+    def is_argument(self, op: int) -> bool:
+        """Whether an op is a placeholder."""
+        return self.index.types[op] in PLACEHOLDERS
+
+    def is_handle(self, op: int) -> bool:
+        """Whether an op is a variable, or an argument that refers to one."""
+        return self.index.types[op] in HANDLES or self.index.dtypes(op)[:1] == ("resource",)
+
     def kernels(self, layer: int) -> list[int]:
         """The ops that give the weights of a layer, past those that hand them on."""
         inputs = [tensor for tensor in self.read(layer) if self.weights[tensor[0]]]
@@ -147,6 +179,18 @@ class _Side:
         start = self.index.inputs.start
         ports = self.index.ports[start[op] : start[op + 1]].tolist()
         return list(zip(self.index.input_lists[op], ports, strict=True))
+
+    def consumed_ports(self, op: int) -> set[int]:
+        """The outputs of an op that others consume."""
+        consumers = self.index.consumer_lists[op]
+        return {port for each in consumers for source, port in self.read(each) if source == op}
+
+    def origin(self, tensor: Tensor) -> int:
+        """The op that gives a tensor, past those that hand it on, into loops too."""
+        op = self.identities.root(tensor)[0]
+        while self.index.types[op] in ENTER and self.index.input_lists[op]:
+            op = self.identities.root(self.read(op)[0])[0]
+        return op
 
     def consumers(self, op: int) -> set[int]:
         """The ops that consume an output of an op, as it is or handed on."""
@@ -212,6 +256,85 @@ class _Side:
                         self.causes[source] = self.causes[op]
                         stack.append(source)
 
+    def functions_of(self, change: str) -> dict[str, None]:
+        """The functions that ops call which a change explains, or calls that were inlined, and that
+        no op calls which is not explained.
+        """
+        index = self.index
+        nodes = [index.nodes[op] for op, cause in self.causes.items() if cause == change]
+        nodes += self.inlined.calls if change == INLINED else ()
+        if not (index.functions and nodes):
+            return {}
+        remaining = [node for op, node in enumerate(index.nodes) if op not in self.causes]
+        called = reachable_functions(index.functions, index.extras, remaining)
+        # A library that inlining leaves empty has no functions either that no op called.
+        functions: Iterable[str] = (
+            sorted(index.functions)
+            if change == INLINED
+            else reachable_functions(index.functions, index.extras, nodes)
+        )
+        return {name: None for name in functions if name not in called}
+
+    def to_the_other(self, tensor: Tensor) -> Tensor:
+        """The tensor of the other graph that one is; its op is -1 for none."""
+        return self.pair[tensor[0]], tensor[1]
+
+    def _is_end(self, op: int) -> bool:
+        """Whether an op hands on a tensor that no other op consumes."""
+        return self.index.types[op] in IDENTITY and not self.index.consumer_lists[op]
+
+    def explain_inlined(self, other: _Side) -> None:
+        """Explain what is in place of calls, and what hands on what they gave.
+
+        Args:
+            other: The other graph.
+        """
+        names, types = self.index.names, self.index.types
+        if not any(
+            (self.inlined.calls, self.inlined.loops, other.inlined.calls, other.inlined.loops)
+        ):
+            return
+        results = {
+            other.to_the_other(other.identities.root(tensor))
+            for op in np.flatnonzero(other.unpaired).tolist()
+            if other.index.names[op] in other.inlined.helpers
+            for tensor in other.read(op)
+        }
+        stack = [
+            op
+            for op in np.flatnonzero(self.unpaired).tolist()
+            if (names[op] in self.inlined.helpers and types[op] in IN_PLACE_OF_CALLS)
+            or (names[op] in self.inlined.bodies and types[op] == "NoOp")
+            or self._only_orders(op)
+            or (self._is_end(op) and self.identities.root((op, 0)) in results)
+        ]
+        self.causes |= dict.fromkeys(stack, INLINED)
+        while stack:
+            for source in self.index.input_lists[stack.pop()]:
+                hands_on = types[source] in IDENTITY | SWITCH
+                consumers = self.index.consumer_lists[source]
+                if (
+                    hands_on
+                    and self.unpaired[source]
+                    and source not in self.causes
+                    and all(consumer in self.causes for consumer in consumers)
+                ):
+                    self.causes[source] = INLINED
+                    stack.append(source)
+
+    def is_from_call(self, op: int) -> bool:
+        """Whether an op is of a function that was inlined, or took the place of its call."""
+        name = self.index.names[op]
+        return name in self.inlined.bodies or name in self.inlined.helpers
+
+    def _only_orders(self, op: int) -> bool:
+        """Whether others only wait for an op, or it is what TensorFlow leaves of an input."""
+        if self.index.consumer_lists[op]:
+            return False
+        op_type, is_waited_for = self.index.types[op], bool(self.index.control_consumer_lists[op])
+        is_left = op_type in PLACEHOLDERS and self.index.names[op].startswith(UNUSED_INPUT)
+        return is_left or (is_waited_for and op_type in IN_PLACE_OF_CALLS)
+
     def explain_unneeded(self) -> list[int]:
         """Explain by freezing the ops without a pair that no op with a pair needs; these."""
         needed = backward(self.index, np.flatnonzero(~self.unpaired).tolist())
@@ -223,34 +346,50 @@ class _Side:
 class Explainer:
     """Two graphs, and what explains their differences.
 
+    Args:
+        matched: The graphs.
+        changed: The ops that both have, with what differs in them.
+        arguments: The pairs of ops that are arguments, where the graphs are bodies of functions.
+
     Attributes:
         same_tensors: {tensor of the second graph: tensor of the first} of tensors that consumers of
             both read past what was explained.
         other_values: The ops of the second graph whose pair computes other values although nothing
             else differs: a layer that a batch norm was folded into, and its weights.
+        other_branches: The Merge ops of the second graph that read branches in another order.
     """
 
     def __init__(
         self,
-        before: GraphIndex,
-        after: GraphIndex,
-        pair: Sequence[int],
+        matched: MatchedGraphs,
         changed: Sequence[OpChange],
+        arguments: Collection[tuple[int, int]] = (),
     ) -> None:
-        back = [-1] * len(after)
-        for i, j in enumerate(pair):
+        back = [-1] * len(matched.after.index)
+        for i, j in enumerate(matched.pair):
             if j >= 0:
                 back[j] = i
-        self._before, self._after = _Side(before, pair), _Side(after, back)
+        self._before = _Side(matched.before, matched.pair)
+        self._after = _Side(matched.after, back)
         self._changed = changed
         self._variables = self._ops_that_became(CONSTANTS, HANDLES)
         self._weights = self._variables | self._ops_that_became(HANDLES, CONSTANTS)
+        for i, j in arguments:
+            is_handle, is_new_handle = self._before.is_handle(i), self._after.is_handle(j)
+            if is_handle != is_new_handle and matched.pair[i] == j:
+                self._weights.add(i)
+                if is_handle:
+                    self._variables.add(i)
+        self._is_inlined = any(
+            graph.calls or graph.loops for graph in (matched.before, matched.after)
+        )
         self._unneeded: list[int] = []
         self._folded: dict[str, None] = {}  # the names of layers, in order
         self._dtypes: Counter[tuple[str, str]] = Counter()
         self._causes: dict[tuple[str, Detail], str] = {}  # of details, by name before
         self.same_tensors: dict[Tensor, Tensor] = {}
         self.other_values: set[int] = set()
+        self.other_branches: set[int] = set()
 
     def _ops_that_became(self, kinds: frozenset[str], old_kinds: frozenset[str]) -> set[int]:
         """The ops of the first graph that are of some types there, and of others in the second,
@@ -275,6 +414,8 @@ class Explainer:
         self._explain_details(ATTRIBUTE, self._cause_of_attribute)
         self._before.explain_what_serves()
         self._after.explain_what_serves()
+        self._before.explain_inlined(self._after)
+        self._after.explain_inlined(self._before)
         if self._weights:
             side = self._before if self._variables else self._after
             self._unneeded = side.explain_unneeded()
@@ -303,15 +444,51 @@ class Explainer:
             details = tuple(d for d in op.details if self._causes.get((op.was, d)) == change)
             if details:
                 changed.append(op._replace(details=details))
-        if not (added or removed or changed):
+        renamed = tuple(self._renamed_by(change))
+        if not (added or removed or changed or renamed):
             return None
-        explanation = Explanation(change, "", added, removed, tuple(changed))
+        explanation = Explanation(
+            change, "", added, removed, tuple(changed), renamed, *self._functions(change)
+        )
         return explanation._replace(sentence=self._sentence(explanation))
+
+    def _functions(self, change: str) -> Iterator[tuple[str, ...]]:
+        """The functions that only the ops call which a change explains, or inlined calls: after and
+        before.
+        """
+        for side in (self._after, self._before):
+            yield tuple(side.functions_of(change))
+
+    def _renamed_by(self, change: str) -> Iterator[tuple[str, str]]:
+        """The ops of inlined functions that have other names, but for numbers, by their scopes; and
+        variables that became constants, which have the names of their reads where these were in
+        functions.
+        """
+        before, after = self._before, self._after
+        types = before.index.types, after.index.types
+        for i, j in enumerate(before.pair if change in {INLINED, FROZEN} else ()):
+            was, now = before.index.names[i], after.index.names[j]
+            if j < 0 or was == now:
+                continue
+            is_inside = was in before.inlined.bodies or now in after.inlined.bodies
+            is_helper = was in before.inlined.helpers or now in after.inlined.helpers
+            hands_on = types[0][i] in IN_PLACE_OF_CALLS | VARIABLE_READS
+            hands_on &= self._is_inlined and types[1][j] in IN_PLACE_OF_CALLS | VARIABLE_READS
+            is_alike = is_inside and _own_name(was) == _own_name(now)
+            is_alike |= is_helper or hands_on
+            if self._before.is_argument(i) and self._after.is_argument(j):
+                # A signature names an argument after itself and the argument.
+                is_alike = was.endswith(f"_{now}") or now.endswith(f"_{was}")
+                is_alike &= bool(before.inlined.calls or after.inlined.calls)
+            if (i in self._weights) if change == FROZEN else (is_alike and i not in self._weights):
+                yield was, now
 
     # Sentences
 
     def _sentence(self, explanation: Explanation) -> str:
         match explanation.change:
+            case "inlined":
+                return self._inlined_sentence()
             case "frozen":
                 return self._frozen_sentence()
             case "batch norm":
@@ -326,6 +503,27 @@ class Explainer:
             for names, what in ((explanation.removed, "removed"), (explanation.added, "added"))
             if names
         )
+        return "; ".join(texts)
+
+    def _inlined_sentence(self) -> str:
+        before, after = self._before.inlined, self._after.inlined
+        texts = []
+        count, new_count = len(before.calls), len(after.calls)
+        if count:
+            are = "call of a function became its body" if count == 1 else ""
+            are = are or "calls of functions became their bodies"
+            texts.append(f"inlined: {count:,} {are}")
+        if new_count:
+            are = "call of a function" if new_count == 1 else "calls of functions"
+            texts.append(f"called: parts of the graph became {new_count:,} {are}")
+        for side, which in ((before, 1), (after, 2)):
+            if side.loops:
+                is_one = side.loops == 1
+                kind = "loop or conditional" if is_one else "loops and conditionals"
+                texts.append(
+                    f"{side.loops:,} {kind} became {'one' if is_one else 'those'} of "
+                    f"TensorFlow {which}"
+                )
         return "; ".join(texts)
 
     def _frozen_sentence(self) -> str:
@@ -357,6 +555,8 @@ class Explainer:
         before, after = self._before, self._after
         slot = int(detail.what.removeprefix(INPUT))
         was, now = before.read(i)[slot : slot + 1], after.read(j)[slot : slot + 1]
+        if before.index.types[i] in MERGE and self._is_inlined and was:
+            now = self._same_branch(i, j, was[0])
         if not (was and now):
             # A gather of a constant has an axis, one of a variable has none.
             side, (axis, _) = (before, was[0]) if was else (after, now[0])
@@ -372,7 +572,34 @@ class Explainer:
                 if cause is not None:
                     self.same_tensors[now[0]] = was[0]
                 return cause
-        return None
+        return self._cause_of_other_identity(was[0], now[0])
+
+    def _same_branch(self, i: int, j: int, tensor: Tensor) -> list[Tensor]:
+        """What a Merge reads in the second graph in place of a tensor, wherever it reads it: unless
+        an op consumes which it took, branches have no order.
+        """
+        before, after = self._before, self._after
+        if any(1 in side.consumed_ports(op) for side, op in ((before, i), (after, j))):
+            return after.read(j)[before.read(i).index(tensor) :][:1]
+        root = before.to_the_other(before.identities.root(tensor))
+        self.other_branches.add(j)
+        return [other for other in after.read(j) if after.identities.root(other) == root][:1]
+
+    def _cause_of_other_identity(self, was: Tensor, now: Tensor) -> str | None:
+        """The change for which an op reads one tensor by another op that hands it on, which is one
+        of the other graph, too.
+        """
+        before, after = self._before, self._after
+        root = before.identities.root(was)
+        if before.to_the_other(root) != after.identities.root(now):
+            return None
+        if root[0] in self._weights:
+            return FROZEN
+        # A variable may be another one at another read.
+        if before.index.types[root[0]] in HANDLES or not self._is_inlined:
+            return None
+        self.same_tensors[now] = was
+        return INLINED
 
     def _cause_of_weight(self, i: int, j: int, detail: Detail) -> str | None:
         """Folding gives a layer, and the shift after it, other weights."""
@@ -408,7 +635,10 @@ class Explainer:
         elif kinds & CASTS:
             cause = PRECISION
         else:
-            cause = FROZEN if root in self._weights else IDENTITIES
+            # What TensorFlow inlines reads its inputs by identities, and gives its results so.
+            is_inlined = self._is_inlined and kinds <= IDENTITY
+            cause = INLINED if is_inlined else IDENTITIES
+            cause = FROZEN if root in self._weights else cause
         self._before.causes |= dict.fromkeys(was, cause)
         self._after.causes |= dict.fromkeys(now, cause)
         return cause
@@ -437,6 +667,8 @@ class Explainer:
             self._before.index.nodes[i].attr.get("T"),
             self._after.index.nodes[j].attr.get("T"),
         )
+        if detail.before.removeprefix(STATELESS) == detail.after.removeprefix(STATELESS):
+            return FROZEN if self._variables else None
         is_norm = {detail.before, detail.after} <= FUSED_BATCH_NORMS
         return PRECISION if is_norm and was != now else None
 
@@ -445,6 +677,11 @@ class Explainer:
             return FROZEN
         if self._reads_weight(i, j):
             return None if detail.what == f"{ATTRIBUTE}batch_dims" else FROZEN
+        is_entry = self._before.index.types[i] in ENTER
+        if is_entry and detail.what == f"{ATTRIBUTE}T" and self._takes_weight(i):
+            return FROZEN
+        if self._is_of_frozen_arguments(i, j, detail.what.removeprefix(ATTRIBUTE)):
+            return FROZEN
         kinds = self._before.index.types[i], self._after.index.types[j]
         if CONSTANTS.issuperset(kinds):
             return self._cause_of_value(i, j)
@@ -453,6 +690,23 @@ class Explainer:
             return None
         self._dtypes[detail.before, detail.after] += 1
         return PRECISION
+
+    def _is_of_frozen_arguments(self, i: int, j: int, name: str) -> bool:
+        """Whether an attribute has the dtypes or shapes of what a loop or a conditional takes, and
+        differs where this is a variable in one graph and a constant in the other.
+        """
+        if name not in ARGUMENT_LISTS or self._before.index.types[i] not in FUNCTIONAL_CONTROL_FLOW:
+            return False
+        was, now = (
+            _list_of(self._before.index.nodes[i], name),
+            _list_of(self._after.index.nodes[j], name),
+        )
+        read = self._before.read(i)
+        first = len(read) - len(was)  # a conditional reads what it decides by before
+        return len(was) == len(now) and all(
+            old == new or self._before.origin(read[first + slot]) in self._weights
+            for slot, (old, new) in enumerate(zip(was, now, strict=True))
+        )
 
     def _cause_of_value(self, i: int, j: int) -> str | None:
         """The change that explains another value, or dtype, of a constant."""
@@ -476,16 +730,30 @@ class Explainer:
         waited_for = side.index.ids[detail.after or detail.before]
         if waited_for in side.causes:
             return side.causes[waited_for]
+        is_no_op = self._is_inlined and "NoOp" in {
+            side.index.types[waited_for],
+            before.index.types[i],
+        }
+        if is_no_op or before.is_from_call(i) or after.is_from_call(j):
+            return INLINED  # TensorFlow keeps the order of what it inlines by other edges
         return other.sources_past_explained(other_op).get(side.pair[waited_for])
 
     def _reads_weight(self, i: int, j: int) -> bool:
         """Whether an op reads a weight that is a variable in one graph only."""
         kinds = {self._before.index.types[i], self._after.index.types[j]}
         is_read = kinds <= VARIABLE_READS or kinds <= SLICE_READS
-        return is_read and any(
-            self._before.past.root(tensor)[0] in self._weights
-            for tensor in self._before.read(i)[:1]
-        )
+        return is_read and self._takes_weight(i)
+
+    def _takes_weight(self, i: int) -> bool:
+        """Whether the first tensor of an op is a weight that is a variable in one graph only, as it
+        is or as a loop takes it.
+        """
+        return any(self._before.origin(t) in self._weights for t in self._before.read(i)[:1])
+
+
+def _own_name(name: str) -> str:
+    """The last part of a name, without a number that makes it unique."""
+    return _NUMBER.sub("", last_part(name))
 
 
 def _short(names: Sequence[str], what: str) -> str:
@@ -506,6 +774,13 @@ def _dtype_and_shape(weight: NodeDef) -> tuple[int, tuple[int, ...]] | None:
         return None
     shape = attribute.tensor.tensor_shape if weight.op in CONSTANTS else attribute.shape
     return dtype.type, tuple(dim.size for dim in shape.dim)
+
+
+def _list_of(node: NodeDef, name: str) -> list[str]:
+    """The dtypes or shapes of an attribute."""
+    attribute = node.attr.get(name)
+    items = () if attribute is None else (*attribute.list.type, *attribute.list.shape)
+    return list(map(str, items))
 
 
 def _value_of(constant: NodeDef) -> TensorProto | None:

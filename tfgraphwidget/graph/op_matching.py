@@ -19,10 +19,10 @@ differ by no more than rounding are one before that, so copies with other weight
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,15 @@ from tfgraphwidget.graph.contraction import contracted_edges
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
-from tfgraphwidget.graph.op_types import ASSIGNS, CASTS, CONSTANTS, PASSED_ON, SCALES_AND_SHIFTS
-from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
+from tfgraphwidget.graph.op_types import (
+    ASSIGNS,
+    CASTS,
+    CONSTANTS,
+    PASSED_ON,
+    SCALES_AND_SHIFTS,
+    WITHOUT_OUTPUTS,
+)
+from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.tf_types import TensorProto
@@ -48,26 +55,36 @@ class Level(NamedTuple):
 
     Attributes:
         past: Op types that edges go past.
-        is_strict: Whether all attributes must be equal; else those that say how to compute.
+        attributes: Which attributes must be equal: all, those that say how to compute, or none.
         rounds: How many edges away neighbors must be alike: first far, then near.
     """
 
     past: frozenset[str]
-    is_strict: bool
+    attributes: Literal["all", "of computation", "none"]
     rounds: tuple[int, ...]
 
 
 LEVELS = (
-    Level(frozenset(), True, (12, 3, 1)),
-    Level(PASSED_ON, True, (12, 3)),
-    Level(PASSED_ON | CASTS, False, (12, 5)),
-    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, False, (12, 5)),
+    Level(frozenset(), "all", (12, 3, 1)),
+    Level(PASSED_ON, "all", (12, 3)),
+    Level(PASSED_ON | CASTS, "of computation", (12, 5)),
+    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, "of computation", (12, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
-    Level(CASTS, False, ()),
-    Level(frozenset(), False, ()),
+    Level(CASTS, "of computation", ()),
+    Level(frozenset(), "of computation", ()),
+    # And those that differ, in the same place or of the same name.
+    Level(PASSED_ON | CASTS, "none", ()),
+    Level(frozenset(), "none", ()),
 )
 # How many outer scopes of names are left out, before and after.
-LEFT_OUT_SCOPES = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))
+LEFT_OUT_SCOPES = (
+    *((0, 1), (1, 0), (1, 1), (0, 2), (2, 0)),
+    *((1, 2), (2, 1), (2, 2), (0, 3), (3, 0)),
+)
+# The same of names of which one is the other after a prefix, such as that of an inlined call.
+PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
+# So many ops with one name, and of these so many, may be others without all names being in doubt.
+FEW_OTHERS, OTHERS = 8, 0.05
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -101,19 +118,14 @@ def match_ops(
         renamed: Names in `before` -> names in `after` that are known.
     """
     # 1. By name.
-    forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    renamed_pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
-    forward[np.isin(forward, list(renamed_pairs.values()))] = -1
-    forward[list(renamed_pairs)] = list(renamed_pairs.values())
+    forward = _by_name(before, after, renamed)
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
     graphs = _TwoGraphs(
         _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
     )
+    if before.origin is not after.origin:
+        graphs.check_names(set(renamed))
     if graphs.is_done():
         return forward
     # 2. By state.
@@ -124,17 +136,63 @@ def match_ops(
             graphs.pair(graphs.with_same_tail(scopes_before, scopes_after))
     # 4. By neighbors; first of those that still have the last parts of their names.
     for level in LEVELS:
-        if graphs.is_done():
-            break
-        graphs.look(level)
-        if not level.is_strict:
-            graphs.pair(graphs.with_near_values())
-        for own_names in (True, False):
-            for rounds in level.rounds:
-                graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
-                graphs.pair_neighbors(own_names=own_names)
-            graphs.pair_neighbors(own_names=own_names)
+        if not graphs.is_done():
+            graphs.pair_at(level)
+    graphs.pair(graphs.waiting_for_the_same())
+    graphs.pair(graphs.without_outputs_of_one_name())
     return forward
+
+
+def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
+    """For each op of `before` the number of the op of `after` that has its name, or the one that is
+    known; -1 for none.
+    """
+    forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
+    pairs = {
+        before.ids[old]: after.ids[new]
+        for old, new in renamed.items()
+        if old in before.ids and new in after.ids
+    }
+    forward[np.isin(forward, list(pairs.values()))] = -1
+    forward[list(pairs)] = list(pairs.values())
+    forward[[i for i in _waiting_for_others(before, after, forward) if i not in pairs]] = -1
+    return forward
+
+
+def ops_with_other_inputs(before: GraphIndex, after: GraphIndex, pair: Ids) -> Mask:
+    """The ops of a graph that read other tensors in another one, one bool per op.
+
+    Args:
+        before: The graph.
+        after: The other one.
+        pair: For each op of the graph the other's, -1 for none.
+    """
+    here, there = before.inputs, after.inputs
+    count, other_count = np.diff(here.start), np.append(np.diff(there.start), 0)
+    both = pair >= 0
+    others = both & (count != np.where(both, other_count[pair], 0))
+    owner = here.owner
+    edges = np.flatnonzero((both & ~others)[owner]).astype(np.int32)
+    other_edges = there.start[pair[owner[edges]]] + edges - here.start[owner[edges]]
+    differ = (pair[here.values[edges]] != there.values[other_edges]) | (
+        before.ports[edges] != after.ports[other_edges]
+    )
+    others[owner[edges[differ]]] = True
+    return np.asarray(others)
+
+
+def _waiting_for_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The ops that others wait for alone and that, with the name of one of the other graph, wait
+    for nothing that it waits for: "NoOp" is the name of the first in each graph.
+    """
+    ops = np.flatnonzero(of_type(before, WITHOUT_OUTPUTS.__contains__) & (forward >= 0))
+    unlike = []
+    for i in ops.tolist():
+        waits = before.input_lists[i] + before.control_lists[i]
+        other_waits = after.input_lists[forward[i]] + after.control_lists[forward[i]]
+        if (waits or other_waits) and not set(forward[waits].tolist()) & set(other_waits):
+            unlike.append(i)
+    return unlike
 
 
 class _Side:
@@ -161,7 +219,12 @@ class _Side:
     @cached_property
     def kinds(self) -> dict[int, int]:
         """What type and attributes are, as a number for each op that had no pair at first."""
-        kind = self._attributes.kind if self._level.is_strict else self._attributes.loose_kind
+        kinds: dict[str, Callable[[int], bytes]] = {
+            "all": self._attributes.kind,
+            "of computation": self._attributes.loose_kind,
+            "none": self._attributes.family,
+        }
+        kind = kinds[self._level.attributes]
         return {op: hash(kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
@@ -180,6 +243,19 @@ class _Side:
         keys = [(self.index.types[op], *key_of(self.index, op)) for op in ops]
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
+
+    def by_what_they_wait_for(self, numbers: Ids) -> dict[frozenset[int], list[int]]:
+        """The unpaired NoOps of which all that they wait for is paired, by that.
+
+        Args:
+            numbers: For each op what it is called in both graphs.
+        """
+        groups = defaultdict[frozenset[int], list[int]](list)
+        for op in np.flatnonzero(self.unpaired).tolist():
+            waits = self.index.control_lists[op]
+            if self.index.types[op] == "NoOp" and waits and not self.unpaired[waits].any():
+                groups[frozenset(numbers[waits].tolist())].append(op)
+        return groups
 
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
         """The unpaired constants of enough floating point numbers, but first values of variables:
@@ -207,7 +283,7 @@ class _Side:
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
         is_candidate = self.unpaired & ~self._edges.passed
-        if not self._level.is_strict:
+        if self._level.attributes != "all":
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
@@ -306,6 +382,43 @@ class _TwoGraphs:
         self.before.look(level)
         self.after.look(level)
 
+    def check_names(self, certain: Collection[str]) -> None:
+        """Where many ops of one name are something else, let names count only for ops that no
+        others are: "Conv2D_3" counts the ops before it, and shifts with these.
+
+        Args:
+            certain: The names of ops of the first graph whose partners are known.
+        """
+        before, after, pair = self.before, self.after, self.before.pair
+        paired = pair >= 0
+        is_other = ops_with_other_inputs(before.index, after.index, pair)
+        for i in np.flatnonzero(paired).tolist():
+            here, there = before.index.nodes[i], after.index.nodes[pair[i]]
+            is_other[i] |= here.op != there.op or (here.op in CONSTANTS and here != there)
+        if is_other.sum() <= max(FEW_OTHERS, OTHERS * paired.sum()):
+            return  # an edit, say: its author knows an op by its name
+        ops = np.flatnonzero(paired).tolist()
+        by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
+        for i, j in by_name:
+            before.pair[i] = after.pair[j] = -1
+        for rounds in LEVELS[0].rounds:
+            self.pair(self.with_unique_label(rounds, own_names=False))
+        self.pair((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
+
+    def pair_at(self, level: Level) -> None:
+        """Pair what is alike at a level."""
+        self.look(level)
+        if level.attributes == "of computation":
+            self.pair(self.with_near_values())
+        if not level.rounds:
+            for scopes in PREFIXES:
+                self.pair(self.with_same_tail(*scopes))
+        for own_names in (True, False):
+            for rounds in level.rounds:
+                self.pair(self.with_unique_label(rounds, own_names=own_names))
+                self.pair_neighbors(own_names=own_names)
+            self.pair_neighbors(own_names=own_names)
+
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
         return not (self.before.unpaired.any() and self.after.unpaired.any())
@@ -323,6 +436,26 @@ class _TwoGraphs:
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
         return _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
+
+    def waiting_for_the_same(self) -> list[Pair]:
+        """The NoOps that wait for the same: each is as good as the other."""
+        pairs: list[Pair] = []
+        numbers = np.arange(len(self.after.index), dtype=np.int32)
+        there = self.after.by_what_they_wait_for(numbers)
+        for key, ops in self.before.by_what_they_wait_for(self.before.pair).items():
+            pairs += zip(ops, there.get(key, []), strict=False)
+        return pairs
+
+    def without_outputs_of_one_name(self) -> list[Pair]:
+        """The ops without outputs that have one name, though they wait for other ops."""
+        ids = self.after.index.ids
+        return [
+            (i, j)
+            for i in np.flatnonzero(self.before.unpaired).tolist()
+            if self.before.index.types[i] in WITHOUT_OUTPUTS
+            and (j := ids.get(self.before.index.names[i], -1)) >= 0
+            and self.after.pair[j] < 0
+        ]
 
     def with_near_values(self) -> list[Pair]:
         """The constants of one shape whose values differ by rounding at most, and which are clearly

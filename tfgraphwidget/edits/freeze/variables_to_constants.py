@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
-from tfgraphwidget.edits.freeze.flattening import flatten
 from tfgraphwidget.edits.freeze.tensor_naming import FIRST_ARGUMENT, BodyNaming, GraphNaming
 from tfgraphwidget.edits.freeze.value_rewriting import (
     KEEP,
@@ -37,6 +36,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     called_functions,
+    flatten,
     needed_ops,
     of_type,
     pairs,

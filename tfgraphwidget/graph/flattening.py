@@ -8,12 +8,15 @@ call would have run, in the same frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import (
+from tfgraphwidget.graph.function_refs import called_functions
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
     CASES,
     DT_BOOL,
     DT_INT32,
@@ -23,8 +26,6 @@ from tfgraphwidget.graph import (
     IFS,
     SWITCH,
     WHILE_LOOPS,
-    GraphIndex,
-    called_functions,
 )
 from tfgraphwidget.naming import as_input, free_name, split_input
 from tfgraphwidget.sentences import in_cell
@@ -39,10 +40,22 @@ trace only.
 
 @dataclass(frozen=True)
 class FlatGraph:
-    """NodeDefs without calls, and the new functions that loops and conditionals among them run."""
+    """NodeDefs without calls.
+
+    Attributes:
+        nodes: The NodeDefs.
+        functions: The new functions that loops and conditionals among them run.
+        calls: The calls that were inlined, of which some were in the bodies of others.
+        loops: How many loops and conditionals became those of TensorFlow 1.
+        helpers: The ops among the nodes that are in no function, such as those that give what calls
+            gave.
+    """
 
     nodes: tuple[NodeDef, ...]
     functions: tuple[FunctionDef, ...]
+    calls: tuple[NodeDef, ...]
+    loops: int
+    helpers: frozenset[str]
 
 
 def flatten(
@@ -53,8 +66,9 @@ def flatten(
     keep: Collection[str],
     *,
     lower_control_flow: bool,
+    only: Collection[str] | None = None,
 ) -> FlatGraph:
-    """Inline all calls of functions.
+    """Inline calls of functions.
 
     Args:
         nodes: The NodeDefs of the graph as it is to be.
@@ -62,6 +76,9 @@ def flatten(
         free: Gives a name for a new op.
         lower_control_flow: Whether While, If and Case become Switch, Merge and their kind; their
             functions stay functions otherwise, without calls in them.
+        only: The calls, loops and conditionals that are replaced, with all that is called in their
+            bodies; None for all. Then who reads a result does not wait for the side effects of the
+            call, and functions of loops stay as they are: so graphs are compared.
 
     Returns:
         The NodeDefs, and the functions that are new.
@@ -69,9 +86,8 @@ def flatten(
     Raises:
         GraphEditError: A function calls itself, so that it has no end when it is inlined.
     """
-    return _Flattening(
-        index, {each.signature.name: each for each in functions}, free, lower_control_flow
-    ).of(nodes, keep)
+    new = {each.signature.name: each for each in functions}
+    return _Flattening(index, new, free, lower_control_flow, only).of(nodes, keep)
 
 
 class _Flattening:
@@ -83,14 +99,19 @@ class _Flattening:
         new: Mapping[str, FunctionDef],
         free: Callable[[str], str],
         lower: bool,
+        only: Collection[str] | None,
     ) -> None:
         self._index, self._new, self._free, self._lower = index, new, free, lower
+        self._only = only
         self._flat: dict[str, FunctionDef] = {}
         self._open: set[str] = set()
         self._names = {name.lower() for name in (*index.functions, *new)} | index.reserved
         self._nodes: list[NodeDef] = []
         self._anchored = lower
         self._forwarded: dict[str, str] = {}
+        self._calls: list[NodeDef] = []
+        self._loops = 0
+        self._helpers: set[str] = set()
 
     def of(self, nodes: Sequence[NodeDef], keep: Collection[str]) -> FlatGraph:
         """The graph of these NodeDefs without calls; the ops `keep` keep their names."""
@@ -98,7 +119,10 @@ class _Flattening:
         for node in nodes:
             copy = type(node)()
             copy.CopyFrom(node)
-            self._add(copy)
+            if self._only is None or node.name in self._only:
+                self._add(copy)
+            else:
+                self._nodes.append(copy)
         self._bypass_results(keep)
         functions: dict[str, FunctionDef] = {}
         stack = list(self._nodes)
@@ -110,7 +134,10 @@ class _Flattening:
         new = (
             function for name, function in functions.items() if name not in self._index.functions
         )
-        return FlatGraph(tuple(self._nodes), tuple(new))
+        return FlatGraph(
+            *(tuple(self._nodes), tuple(new), tuple(self._calls)),
+            *(self._loops, frozenset(self._helpers)),
+        )
 
     def _library(self) -> Collection[str]:
         return {
@@ -133,19 +160,29 @@ class _Flattening:
 
     # Functions without calls in them
 
-    def _flat_function(self, name: str) -> FunctionDef:
-        """A function whose body has no calls: itself when it has none."""
+    @contextlib.contextmanager
+    def _recursion_guard(self, name: str) -> Iterator[None]:
+        """A function's body is being inlined. Raises GraphEditError where it calls itself."""
         if name in self._open:
             raise GraphEditError(
                 f"Function {name!r} calls itself, so it has no end when it is inlined; "
                 + in_cell("freeze without inline=True, save with inline=False.")
             )
+        self._open.add(name)
+        try:
+            yield
+        finally:
+            self._open.remove(name)
+
+    def _flat_function(self, name: str) -> FunctionDef:
+        """A function whose body has no calls: itself when it has none, or where calls in it are
+        inlined as they are added.
+        """
+        if self._only is not None:
+            return self._function(name)
         if name not in self._flat:
-            self._open.add(name)
-            try:
+            with self._recursion_guard(name):
                 self._flat[name] = self._without_calls(self._function(name))
-            finally:
-                self._open.remove(name)
         return self._flat[name]
 
     def _without_calls(self, original: FunctionDef) -> FunctionDef:
@@ -240,17 +277,22 @@ class _Flattening:
                 if not (waits or anchor)
                 else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
             )
+            self._calls.append(node)
             flat = self._flat_function(function)
-            returns, effects = self._inline(node, flat, data, start)
+            with self._recursion_guard(function):
+                returns, effects = self._inline(node, flat, data, start)
             self._add_result(
                 node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr)
             )
         elif self._lower and node.op in WHILE_LOOPS:
+            self._loops += 1
             self._lower_while(node)
         elif self._lower and node.op in (IFS | CASES):
+            self._loops += 1
             self._lower_branches(node)
         else:
-            self._point_at_flat_functions(node)
+            if self._only is None:
+                self._point_at_flat_functions(node)
             self._nodes.append(node)
 
     def _add_result(
@@ -264,7 +306,8 @@ class _Flattening:
         for nothing.
         """
         self._nodes.append(_result(node, returns, waits, dtypes))
-        if not waits:
+        self._helpers.add(node.name)
+        if not waits or self._only is not None:
             self._forwarded |= {
                 as_input(node.name, port): text for port, text in enumerate(returns)
             }
@@ -300,6 +343,7 @@ class _Flattening:
         if count:
             node.attr["N"].i = count
         self._nodes.append(node)
+        self._helpers.add(node.name)
         return str(node.name)
 
     def _enter(
@@ -444,6 +488,7 @@ class _Flattening:
         value.tensor_shape.SetInParent()
         value.int_val.append(level)
         self._nodes.append(number)
+        self._helpers.add(number.name)
         return self._new_op("Equal", f"{node.name}/is_{level}", [index, number.name], T=DT_INT32)
 
     def _lower_while(self, node: NodeDef) -> None:
@@ -489,6 +534,7 @@ class _Flattening:
             following = type(node)(name=name, op="NextIteration", input=[returns[k], *effects])
             following.attr["T"].type = types[k]
             self._nodes.append(following)
+            self._helpers.add(name)
         exits = [
             self._new_op("Exit", f"{node.name}/exit_{k}", [switches[k]], T=dtype)
             if k in switches

@@ -1,0 +1,237 @@
+"""Inlining: the ops of functions in place of calls that only one of two graphs has.
+
+A function that is called is its body: so a graph beside itself with all calls inlined, or with a
+part made a function, differs by the calls alone. The same holds for a loop of TensorFlow 2 beside
+the Enter, Switch and Merge ops that it becomes. Calls that both graphs have stay calls, and their
+functions are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.boundary import needed_ops
+from tfgraphwidget.graph.contraction import handed_on
+from tfgraphwidget.graph.edges import Ids
+from tfgraphwidget.graph.flattening import flatten
+from tfgraphwidget.graph.function_refs import called_functions
+from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.op_types import (
+    CASTS,
+    FUNCTION_CALLS,
+    FUNCTIONAL_CONTROL_FLOW,
+    PASSED_ON,
+)
+from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.tf_types import NodeDef
+
+MOST_TURNS = 4  # of matching and inlining: calls that lose their partner by it come next
+
+
+@dataclass(frozen=True)
+class InlinedGraph:
+    """A graph of which some calls are inlined.
+
+    Attributes:
+        index: The graph with the ops of functions in place of calls.
+        calls: The calls that were inlined, those in bodies of others included.
+        loops: How many loops and conditionals became those of TensorFlow 1.
+        helpers: The ops that are in no function and took the place of calls, such as those that
+            give what the calls gave.
+        bodies: The ops that are from functions.
+    """
+
+    index: GraphIndex
+    calls: tuple[NodeDef, ...] = ()
+    loops: int = 0
+    helpers: frozenset[str] = frozenset()
+    bodies: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class MatchedGraphs:
+    """Two graphs, and which op of the one is which of the other.
+
+    Attributes:
+        before: The first graph, with calls inlined that the second one does not have.
+        after: The second one, in the same way.
+        attributes: The digests of both.
+        pair: For each op of `before` the number of the op of `after` that it is; -1 for none.
+    """
+
+    before: InlinedGraph
+    after: InlinedGraph
+    attributes: tuple[AttributeDigests, AttributeDigests]
+    pair: list[int]
+
+
+def match_graphs(
+    before: GraphIndex | InlinedGraph,
+    after: GraphIndex | InlinedGraph,
+    renamed: Mapping[str, str],
+    outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+    *,
+    inline: bool = True,
+) -> MatchedGraphs:
+    """Match the ops of two graphs, and inline the calls that only one of them has.
+
+    Args:
+        before: The first graph.
+        after: The second graph.
+        renamed: Names in `before` -> names in `after` that are known.
+        outputs: The tensors that each graph is there for: calls that these do not need stay. ()
+            for all.
+        inline: Whether calls are inlined; else the graphs stay as they are.
+    """
+    one, other = (
+        graph if isinstance(graph, InlinedGraph) else InlinedGraph(graph)
+        for graph in (before, after)
+    )
+    is_one_graph = one.index.origin is other.index.origin
+    may_inline = inline and bool(one.index.functions or other.index.functions)
+    for turn in range(MOST_TURNS + 1):
+        attributes = (
+            AttributeDigests(one.index, gradient_numbers=is_one_graph),
+            AttributeDigests(other.index, gradient_numbers=is_one_graph),
+        )
+        pair = match_ops(one.index, other.index, attributes, renamed)
+        if turn == MOST_TURNS or not may_inline:
+            break
+        back = np.full(len(other.index), -1, np.int32)
+        back[pair[pair >= 0]] = np.flatnonzero(pair >= 0)
+        pairs = pair.tolist(), back.tolist()
+        calls, lower = _calls_to_inline(one.index, other.index, pairs[0], outputs[0])
+        their_calls, their_lower = _calls_to_inline(other.index, one.index, pairs[1], outputs[1])
+        now = (
+            _with_inlined_calls(one, calls, lower=lower),
+            _with_inlined_calls(other, their_calls, lower=their_lower),
+        )
+        if now == (one, other):
+            break
+        one, other = now
+    if one.calls or one.loops or other.calls or other.loops:
+        _unpair_other_identities(one.index, other.index, pair)
+    return MatchedGraphs(one, other, attributes, pair.tolist())
+
+
+def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -> None:
+    """Let ops with other names that hand on a tensor be no pair where it is another tensor: there
+    may be any number of them where a call took its arguments and gave its results.
+    """
+    one, other = (
+        handed_on(index, PASSED_ON | CASTS, np.ones(len(index), bool)) for index in (before, after)
+    )
+    for i in np.flatnonzero(one.passed & (pair >= 0)).tolist():
+        j = int(pair[i])
+        root, port = one.root((i, 0))
+        if before.names[i] != after.names[j] and (pair[root], port) != other.root((j, 0)):
+            pair[i] = -1
+
+
+def _with_inlined_calls(
+    inlined: InlinedGraph, calls: Collection[str], *, lower: bool
+) -> InlinedGraph:
+    """The graph with further calls inlined; itself where a function calls itself.
+
+    Args:
+        inlined: The graph.
+        calls: The names of the calls, loops and conditionals.
+        lower: Whether loops and conditionals become those of TensorFlow 1.
+    """
+    index = inlined.index
+    if not calls:
+        return inlined
+    used = index.used_names()
+
+    def free(base: str) -> str:
+        name = free_name(base, used)
+        used.add(name.lower())
+        return name
+
+    try:
+        flat = flatten(
+            index, index.nodes, (), free, index.names, lower_control_flow=lower, only=calls
+        )
+    except (GraphEditError, KeyError, ValueError):  # a damaged function stays a call
+        return inlined
+    now = build(
+        flat.nodes,
+        index.collections,
+        index.variable_defs,
+        index.reserved,
+        typing=index.typing,
+        functions=index.functions,
+        extras=index.extras,
+        origin=index.origin,
+    )
+    new = now.ids.keys() - index.ids.keys()
+    return InlinedGraph(
+        now,
+        inlined.calls + flat.calls,
+        inlined.loops + flat.loops,
+        inlined.helpers | flat.helpers,
+        inlined.bodies | new - flat.helpers,
+    )
+
+
+def _calls_to_inline(
+    index: GraphIndex, other: GraphIndex, pair: Sequence[int], outputs: Collection[str]
+) -> tuple[list[str], bool]:
+    """The calls of a graph that the other one does not have, and whether loops are to be those of
+    TensorFlow 1.
+
+    Args:
+        index: The graph.
+        other: The other one.
+        pair: For each op of the graph the other's, -1 for none.
+        outputs: The tensors that the graph is there for: calls that these do not need stay. ()
+            for all.
+    """
+    if not index.functions:
+        return [], False
+    partners = set(pair)
+    lower = any(
+        kind == "Merge" and j not in partners for j, kind in enumerate(other.types)
+    ) and not any(kind == "Merge" and pair[i] < 0 for i, kind in enumerate(index.types))
+    ops = [i for i in range(len(index)) if _is_alone(index, other, i, pair[i], lower=lower)]
+    there = [name for name in outputs if split_tensor(name)[0] in index.ids]
+    if there and ops:
+        needed = needed_ops(index, (), there)
+        ops = [i for i in ops if needed[i]]
+    return [index.names[i] for i in ops], lower
+
+
+def _is_alone(index: GraphIndex, other: GraphIndex, op: int, partner: int, *, lower: bool) -> bool:
+    """Whether an op is a call, or where loops are lowered one of these, and its partner is none
+    that takes and gives the same.
+    """
+    if _is_call(index, op):
+        return (
+            partner < 0
+            or not _is_call(other, partner)
+            or _arguments(index, op) != _arguments(other, partner)
+        )
+    is_loop = lower and index.types[op] in FUNCTIONAL_CONTROL_FLOW
+    return is_loop and (partner < 0 or other.types[partner] not in FUNCTIONAL_CONTROL_FLOW)
+
+
+def _is_call(index: GraphIndex, op: int) -> bool:
+    """Whether an op calls a function that is in the library of the graph."""
+    node = index.nodes[op]
+    return node.op in index.functions or (
+        node.op in FUNCTION_CALLS and bool(called_functions(node, index.functions))
+    )
+
+
+def _arguments(index: GraphIndex, call: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The dtypes of what a call takes and gives."""
+    start = index.inputs.start
+    ports = index.ports[start[call] : start[call + 1]].tolist()
+    sources = zip(index.input_lists[call], ports, strict=True)
+    return tuple(index.dtypes(op)[port] for op, port in sources), index.dtypes(call)
