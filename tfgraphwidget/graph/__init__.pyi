@@ -62,10 +62,14 @@ from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask
 from .edges import NodeDefs as NodeDefs
+from .edges import NodeList as NodeList
+from .edges import NodeRecords as NodeRecords
 from .edges import NodesByName as NodesByName
 from .edges import Rows as Rows
+from .edges import devices_of as devices_of
 from .edges import names_of as names_of
 from .edges import no_collections as no_collections
+from .edges import nodes_of_types as nodes_of_types
 from .edges import types_of as types_of
 from .effects import Effect as Effect
 from .effects import effect_of as effect_of

@@ -73,7 +73,7 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
         _key(node, shared_name(node) or node.name)
         for node in (index.nodes[index.op(name)] for name in names)
     }
-    handles = (node for node in index.nodes if node.op in HANDLES)
+    handles = (index.nodes[i] for i, op_type in enumerate(index.types) if op_type in HANDLES)
     return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
 
 
