@@ -57,6 +57,7 @@ from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles
 from .distinct_variables import first_handles as first_handles
 from .distinct_variables import handles_of_one as handles_of_one
+from .distinct_variables import is_distinct_handle as is_distinct_handle
 from .dtype_sizes import BYTES as BYTES
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.adjacency import turn_around
-from tfgraphwidget.naming import split_input
+from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.naming import shared_name, split_input
 from tfgraphwidget.progress import report_parts
 from tfgraphwidget.tf_types import NodeDef
 
@@ -125,7 +126,7 @@ def control_edges(csr: Csr) -> Edges:
 
 class NodeArrays(NamedTuple):
     """The content of NodeDefs as arrays; `misplaced` are the ops with a control input before a data
-    input, `devices` has the device of each op that is pinned to one, by its number.
+    input.
     """
 
     names: list[str]
@@ -134,11 +135,13 @@ class NodeArrays(NamedTuple):
     ports: Ids
     controls: Csr
     misplaced: Ids
-    devices: dict[int, str]
 
 
 class NodeRecords(Sequence[NodeDef]):
     """The NodeDefs in the bytes of a file: a look at one parses it alone, and a walk all of them.
+
+    What drawing needs of many of them is noted when they are read, by their numbers: in `devices`
+    where each is pinned to, in `shared_names` the key of each that holds a variable.
 
     Args:
         data: The bytes of a GraphDef.
@@ -152,6 +155,8 @@ class NodeRecords(Sequence[NodeDef]):
     ) -> None:
         self._data, self._starts, self._parse = data, starts, parse
         self._parsed: list[NodeDef] | None = None
+        self.devices: dict[int, str] = {}
+        self.shared_names: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -178,6 +183,19 @@ class NodeRecords(Sequence[NodeDef]):
             self._parsed, self._data = self._between(0, len(self)), b""
         return iter(self._parsed)
 
+    def note(
+        self, first: int, nodes: Sequence[NodeDef], names: Sequence[str], types: Sequence[str]
+    ) -> None:
+        """Note what drawing needs of some NodeDefs, of which the first one has the number
+        `first`.
+        """
+        for number, node in enumerate(nodes, first):
+            if device := node.device:
+                self.devices[number] = device
+        for k, op_type in enumerate(types):
+            if op_type in HANDLES:
+                self.shared_names[first + k] = text_once(shared_name(nodes[k]), names[k])
+
     def _between(self, start: int, stop: int) -> list[NodeDef]:
         return list(self._parse(self._data[self._starts[start] : self._starts[stop]]))
 
@@ -193,7 +211,7 @@ class NodeList(Sequence[NodeDef]):
     """
 
     def __init__(self, items: Iterable[NodeDef | int], records: Sequence[NodeDef] = ()) -> None:
-        self._items, self._records = list(items), records
+        self._items, self.records = list(items), records
 
     @property
     def items(self) -> list[NodeDef | int]:
@@ -202,7 +220,7 @@ class NodeList(Sequence[NodeDef]):
 
     def with_items(self, items: Iterable[NodeDef | int]) -> NodeList:
         """Others of the same file, and new ones."""
-        return NodeList(items, self._records)
+        return NodeList(items, self.records)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -217,13 +235,23 @@ class NodeList(Sequence[NodeDef]):
         if isinstance(place, slice):
             return [self[k] for k in range(*place.indices(len(self)))]
         item = self._items[place]
-        return self._records[item] if isinstance(item, int) else item
+        return self.records[item] if isinstance(item, int) else item
+
+    def shared_names(self, ops: Iterable[int]) -> Iterator[str]:
+        """The shared_name of each of some ops, "" for none."""
+        of_file = self.records.shared_names if isinstance(self.records, NodeRecords) else {}
+        for op in ops:
+            item = self._items[op]
+            if isinstance(item, int):
+                yield of_file[item] if item in of_file else shared_name(self.records[item])
+            else:
+                yield shared_name(item)
 
     def __iter__(self) -> Iterator[NodeDef]:
-        if self._records:
-            parsed = list(self._records)
+        if self.records:
+            parsed = list(self.records)
             self._items = [parsed[item] if isinstance(item, int) else item for item in self._items]
-            self._records = ()
+            self.records = ()
         return cast("Iterator[NodeDef]", iter(self._items))
 
     def __eq__(self, other: object) -> bool:
@@ -309,8 +337,8 @@ def nodes_of_types(nodes: Sequence[NodeDef], types: Collection[str]) -> Iterator
 
 def devices_of(nodes: Iterable[NodeDef]) -> Iterator[tuple[str, str]]:
     """The name and the device of each op that is pinned to a device."""
-    if isinstance(nodes, NodeDefs):
-        return ((nodes.names[i], device) for i, device in nodes.rows.devices.items())
+    if isinstance(nodes, NodeDefs) and isinstance(nodes.records, NodeRecords):
+        return ((nodes.names[i], device) for i, device in nodes.records.devices.items())
     return ((node.name, node.device) for node in nodes if node.device)
 
 
@@ -361,7 +389,6 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     names: list[str] = []
     types: list[str] = []
     counts: list[int] = []
-    devices: dict[int, str] = {}
     edges = _EdgeReader(ids)
     # Part by part, so that neither the messages of a million ops nor the texts of their inputs are
     # in memory together.
@@ -370,17 +397,18 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
             new_names = [node.name for node in part]
             if first is not None:
                 number_names(new_names, ids, first + len(names))
-            devices |= {
-                i: device for i, node in enumerate(part, len(names)) if (device := node.device)
-            }
+            # Each text once: there are few types.
+            new_types = [sys.intern(node.op) for node in part]
+            if isinstance(nodes, NodeRecords):
+                nodes.note(len(names), part, new_names, new_types)
             names += new_names
-            types += [sys.intern(node.op) for node in part]  # each text once: there are few types
+            types += new_types
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the
             # time.
             inputs = [node.input[:] for node in part]
             counts += map(len, inputs)
             edges.add(list(chain.from_iterable(inputs)))
-    to, port = edges.resolved()
+    to, port = edges.sources()
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
@@ -395,8 +423,15 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
     is_misplaced = ~data[:-1] & data[1:] & (owner[:-1] == owner[1:])
     return NodeArrays(
-        names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced]), devices
+        names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced])
     )
+
+
+def text_once(text: str, other: str) -> str:
+    """The text; the other one if they are equal: a second text of each variable's name takes 35 MB
+    of a million ops.
+    """
+    return other if text == other else text
 
 
 def _each_once(sorted_ops: Ids) -> Ids:
@@ -426,7 +461,7 @@ class _EdgeReader:
         self._to.append(to)
         self._count += len(texts)
 
-    def resolved(self) -> tuple[Ids, Ids]:
+    def sources(self) -> tuple[Ids, Ids]:
         """The op and the port of each input."""
         to = np.concatenate(self._to)
         port = np.zeros(len(to), dtype=np.int32)

@@ -15,7 +15,7 @@ from tests.real_files.sweep import files_in
 from tests.real_files.test_sweep import FILES
 from tests.sources.files.test_damaged import EDITS, Edit, damaged
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import NodeDefs, NodeRecords
+from tfgraphwidget.graph import NodeDefs, NodeRecords, devices_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.graph_def_bytes import StoredGraphDef, parse_graph_def
 
@@ -35,6 +35,9 @@ def chain(count: int) -> Any:
         node.attr["T"].type = 1
         node.device = "/device:CPU:0" if k % 3 == 0 else ""
         before = node.name
+    for k in range(count // 5):
+        variable = graph.node.add(name=f"v_{k}", op="VarHandleOp")
+        variable.attr["shared_name"].s = [b"", variable.name.encode(), b"shared"][k % 3]
     return graph
 
 
@@ -64,7 +67,9 @@ def check_agrees(data: bytes) -> None:
     )
     read, rows = NodeDefs(expected), graph.node.rows
     assert (graph.node.names, graph.node.types) == (read.names, read.types)
-    assert rows.devices == read.rows.devices
+    assert list(devices_of(graph.node)) == list(devices_of(read))
+    ops = range(len(read))
+    assert list(graph.node.shared_names(ops)) == list(read.shared_names(ops))
     for one, other in (
         (rows.inputs.start, read.rows.inputs.start),
         (rows.inputs.values, read.rows.inputs.values),
@@ -89,10 +94,10 @@ def test_a_file_is_read_in_parts_and_a_look_parses_one_op(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(NodeRecords, "_between", count)
     graph = parse_graph_def(data, tf_protos.GraphDef)
-    assert lengths == [4_096, 905]
+    assert lengths == [4_096, 1_905]
     lengths.clear()
-    assert graph.node[4_999].input[0] == "a_4997"
-    assert graph.node[-1].name == "a_4999"
+    assert graph.node[5_000].input[0] == "a_4998"
+    assert graph.node[-1].name == "v_999"
     assert lengths == [1, 1]
 
 
