@@ -65,7 +65,8 @@ def text_attribute(node: NodeDef, key: str) -> bytes:
     Reading `node.attr[key]` would add an attribute without a value, and TensorFlow refuses such a
     graph.
     """
-    return node.attr[key].s if key in node.attr else b""
+    attributes = node.attr
+    return attributes[key].s if key in attributes else b""
 
 
 def colocated_with(node: NodeDef) -> list[str]:

@@ -27,6 +27,7 @@ from tfgraphwidget.naming import shared_name, split_input, text_attribute
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
+    from tfgraphwidget.graph.edges import Mask
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.graph.name_scopes import Ids
 
@@ -40,14 +41,28 @@ def _first_handles(index: GraphIndex) -> Ids:
     """
     import numpy as np  # a description does without
 
-    from tfgraphwidget.graph.stateful_resources import shared_names
-
-    ops, keys = shared_names(index)
-    key_of = dict(zip(ops.tolist(), keys, strict=True))
-    first = _first_of(index.nodes, index.types, index.functions, index.extras.function, key_of)
+    names = index.names
+    handles = [op for op, op_type in enumerate(index.types) if op_type in HANDLES]
+    shared_names = zip(handles, index.nodes.shared_names(handles), strict=True)
+    keys = [key or names[op] for op, key in shared_names]
     of_each = np.full(len(index), -1, dtype=np.int32)
+    if len(set(keys)) == len(keys) and not index.functions:  # each is a variable of its own
+        of_each[handles] = handles
+        return of_each
+    key_of = dict(zip(handles, keys, strict=True))
+    first = _first_of(index.nodes, index.types, index.functions, index.extras.function, key_of)
     of_each[[*first]] = [*first.values()]
     return of_each
+
+
+def is_distinct_handle(index: GraphIndex) -> Mask:
+    """Whether each op is the handle by which a variable is counted."""
+    import numpy as np
+
+    first = _first_handles(index)
+    mask: Mask = np.zeros(len(index), dtype=bool)
+    mask[first[first >= 0]] = True
+    return mask
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -73,7 +88,7 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
         _key(node, shared_name(node) or node.name)
         for node in (index.nodes[index.op(name)] for name in names)
     }
-    handles = (node for node in index.nodes if node.op in HANDLES)
+    handles = (index.nodes[i] for i, op_type in enumerate(index.types) if op_type in HANDLES)
     return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
 
 
@@ -100,7 +115,7 @@ def _first_of(
     """The number of each handle op of a variable that is used, with that of the variable's first
     one.
 
-    `keys` are shared_names that were read before, by the numbers of the ops.
+    `keys` are shared_names that were read before, or names for none, by the numbers of the ops.
     """
     relevant = [i for i, op_type in enumerate(op_types) if op_type in _HANDLES_AND_CALLS]
     handles = [i for i in relevant if op_types[i] in HANDLES]

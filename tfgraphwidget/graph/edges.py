@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
-from typing import NamedTuple
+from typing import NamedTuple, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.adjacency import turn_around
-from tfgraphwidget.naming import split_input
+from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.naming import shared_name, split_input
 from tfgraphwidget.progress import report_parts
 from tfgraphwidget.tf_types import NodeDef
 
@@ -90,8 +92,8 @@ class Edges(NamedTuple):
 
 def make_read_only(*arrays: npt.NDArray[np.generic]) -> None:
     """Make arrays read-only: an index and what it hands out never change."""
-    for array in arrays:
-        array.flags.writeable = False
+    for each in arrays:
+        each.flags.writeable = False
 
 
 def transpose(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
@@ -135,7 +137,131 @@ class NodeArrays(NamedTuple):
     misplaced: Ids
 
 
-class NodeDefs(list[NodeDef]):
+class NodeRecords(Sequence[NodeDef]):
+    """The NodeDefs in the bytes of a file: a look at one parses it alone, and a walk all of them.
+
+    What drawing needs of many of them is noted when they are read, by their numbers: in `devices`
+    where each is pinned to, in `shared_names` the key of each that holds a variable.
+
+    Args:
+        data: The bytes of a GraphDef.
+        starts: Where the record of each NodeDef begins in them, and where that of the last one
+            ends.
+        parse: Gives the NodeDefs of some records that follow each other.
+    """
+
+    def __init__(
+        self, data: bytes, starts: array[int], parse: Callable[[bytes], Iterable[NodeDef]]
+    ) -> None:
+        self._data, self._starts, self._parse = data, starts, parse
+        self._parsed: list[NodeDef] | None = None
+        self.devices: dict[int, str] = {}
+        self.shared_names: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> NodeDef: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[NodeDef]: ...
+
+    def __getitem__(self, place: int | slice) -> NodeDef | list[NodeDef]:
+        if self._parsed is not None:
+            return self._parsed[place]
+        if isinstance(place, int):
+            place = range(len(self))[place]
+            return self._between(place, place + 1)[0]
+        start, stop, step = place.indices(len(self))
+        if step == 1:
+            return self._between(start, stop)
+        return [self[k] for k in range(start, stop, step)]
+
+    def __iter__(self) -> Iterator[NodeDef]:
+        if self._parsed is None:
+            self._parsed, self._data = self._between(0, len(self)), b""
+        return iter(self._parsed)
+
+    def note(
+        self, first: int, nodes: Sequence[NodeDef], names: Sequence[str], types: Sequence[str]
+    ) -> None:
+        """Note what drawing needs of some NodeDefs, of which the first one has the number
+        `first`.
+        """
+        for number, node in enumerate(nodes, first):
+            if device := node.device:
+                self.devices[number] = device
+        for k, op_type in enumerate(types):
+            if op_type in HANDLES:
+                self.shared_names[first + k] = text_once(shared_name(nodes[k]), names[k])
+
+    def _between(self, start: int, stop: int) -> list[NodeDef]:
+        return list(self._parse(self._data[self._starts[start] : self._starts[stop]]))
+
+
+class NodeList(Sequence[NodeDef]):
+    """NodeDefs, of which those that were never looked at may still be bytes of a file.
+
+    A million messages are 800 MB and take seconds, and a drawing looks at few of them.
+
+    Args:
+        items: Each NodeDef, or its number in the file.
+        records: The NodeDefs of the file.
+    """
+
+    def __init__(self, items: Iterable[NodeDef | int], records: Sequence[NodeDef] = ()) -> None:
+        self._items, self.records = list(items), records
+
+    @property
+    def items(self) -> list[NodeDef | int]:
+        """A list for `with_items`, which parses none of them."""
+        return self._items.copy()
+
+    def with_items(self, items: Iterable[NodeDef | int]) -> NodeList:
+        """Others of the same file, and new ones."""
+        return NodeList(items, self.records)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> NodeDef: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[NodeDef]: ...
+
+    def __getitem__(self, place: int | slice) -> NodeDef | list[NodeDef]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        item = self._items[place]
+        return self.records[item] if isinstance(item, int) else item
+
+    def shared_names(self, ops: Iterable[int]) -> Iterator[str]:
+        """The shared_name of each of some ops, "" for none."""
+        of_file = self.records.shared_names if isinstance(self.records, NodeRecords) else {}
+        for op in ops:
+            item = self._items[op]
+            if isinstance(item, int):
+                yield of_file[item] if item in of_file else shared_name(self.records[item])
+            else:
+                yield shared_name(item)
+
+    def __iter__(self) -> Iterator[NodeDef]:
+        if self.records:
+            parsed = list(self.records)
+            self._items = [parsed[item] if isinstance(item, int) else item for item in self._items]
+            self.records = ()
+        return cast("Iterator[NodeDef]", iter(self._items))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the others are alike, one by one, as lists say."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as lists have it
+
+
+class NodeDefs(NodeList):
     """NodeDefs that change no more, and what is in them: every look at a million messages takes
     half a second.
 
@@ -155,7 +281,10 @@ class NodeDefs(list[NodeDef]):
         # Before the list is made: as long as a message's object lives, it keeps 250 bytes for
         # having been asked for inputs that it has not.
         self.rows = read_nodes(messages, self.ids, 0)
-        super().__init__(messages)
+        if isinstance(messages, NodeRecords):
+            super().__init__(self.ids.values(), messages)
+        else:
+            super().__init__(messages)
 
     @property
     def names(self) -> list[str]:
@@ -195,9 +324,22 @@ class NodesByName(Mapping[str, NodeDef]):
         Args:
             wanted: Whether an op type is one of them.
         """
-        types = types_of(self._nodes)
-        chosen = {op_type for op_type in set(types) if wanted(op_type)}
-        return (self._nodes[i] for i, op_type in enumerate(types) if op_type in chosen)
+        chosen = {op_type for op_type in set(types_of(self._nodes)) if wanted(op_type)}
+        return nodes_of_types(self._nodes, chosen)
+
+
+def nodes_of_types(nodes: Sequence[NodeDef], types: Collection[str]) -> Iterator[NodeDef]:
+    """The NodeDefs of some op types; the others are not looked at, of which a file may have a
+    million.
+    """
+    return (nodes[i] for i, op_type in enumerate(types_of(nodes)) if op_type in types)
+
+
+def devices_of(nodes: Iterable[NodeDef]) -> Iterator[tuple[str, str]]:
+    """The name and the device of each op that is pinned to a device."""
+    if isinstance(nodes, NodeDefs) and isinstance(nodes.records, NodeRecords):
+        return ((nodes.names[i], device) for i, device in nodes.records.devices.items())
+    return ((node.name, node.device) for node in nodes if node.device)
 
 
 def names_of(nodes: Iterable[NodeDef]) -> list[str]:
@@ -244,22 +386,29 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
         UnknownName: An input is not in `ids`.
         GraphEditError: A name is used twice.
     """
+    names: list[str] = []
+    types: list[str] = []
+    counts: list[int] = []
+    edges = _EdgeReader(ids)
+    # Part by part, so that neither the messages of a million ops nor the texts of their inputs are
+    # in memory together.
     with no_collections():
-        names = [node.name for node in nodes]
-        if first is not None:
-            number_names(names, ids, first)
-        types: list[str] = []
-        counts: list[int] = []
-        pairs = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
-        # Part by part, so that the texts of a million inputs are not in memory together.
         for part in report_parts(nodes, "Reading the graph", 4_096):
+            new_names = [node.name for node in part]
+            if first is not None:
+                number_names(new_names, ids, first + len(names))
+            # Each text once: there are few types.
+            new_types = [sys.intern(node.op) for node in part]
+            if isinstance(nodes, NodeRecords):
+                nodes.note(len(names), part, new_names, new_types)
+            names += new_names
+            types += new_types
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the
             # time.
             inputs = [node.input[:] for node in part]
             counts += map(len, inputs)
-            pairs.append(_resolve_inputs(list(chain.from_iterable(inputs)), ids))
-            types += [sys.intern(node.op) for node in part]  # each text once: there are few types
-        to, port = map(np.concatenate, zip(*pairs, strict=True))
+            edges.add(list(chain.from_iterable(inputs)))
+    to, port = edges.sources()
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
@@ -278,22 +427,52 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     )
 
 
+def text_once(text: str, other: str) -> str:
+    """The text; the other one if they are equal: a second text of each variable's name takes 35 MB
+    of a million ops.
+    """
+    return other if text == other else text
+
+
 def _each_once(sorted_ops: Ids) -> Ids:
     """Ops that come in order, each once; `np.unique` would import what no drawing needs."""
     return sorted_ops[np.diff(sorted_ops, prepend=-1) > 0]
 
 
-def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
-    """Op number (-1 for none) and port of each NodeDef input."""
-    # Most inputs are the first tensor of an op, written as the op's name: one look-up each, and no
-    # more Python.
-    to = np.fromiter(map(ids.get, texts, repeat(-1)), np.int32, len(texts))
-    port = np.zeros(len(texts), dtype=np.int32)
-    for k in np.flatnonzero(to < 0).tolist():
-        op, port_number = split_input(texts[k])
-        port[k] = min(port_number, _MOST_PORTS)
-        to[k] = ids.get(op, -1) if port_number < _MOST_PORTS else -1
-    return to, port
+class _EdgeReader:
+    """What the inputs of NodeDefs read: the number of an op, -1 for none, and a port.
+
+    Args:
+        ids: The numbers of the ops, to which others may be added meanwhile.
+    """
+
+    def __init__(self, ids: Mapping[str, int]) -> None:
+        self._ids = ids
+        self._to = [np.zeros(0, dtype=np.int32)]
+        self._count = 0
+        self._others: dict[int, str] = {}
+
+    def add(self, texts: list[str]) -> None:
+        """Read more inputs."""
+        # Most inputs are the first tensor of an op before, written as the op's name: one look-up
+        # each, and no more Python.
+        to = np.fromiter(map(self._ids.get, texts, repeat(-1)), np.int32, len(texts))
+        self._others |= {self._count + k: texts[k] for k in np.flatnonzero(to < 0).tolist()}
+        self._to.append(to)
+        self._count += len(texts)
+
+    def sources(self) -> tuple[Ids, Ids]:
+        """The op and the port of each input."""
+        to = np.concatenate(self._to)
+        port = np.zeros(len(to), dtype=np.int32)
+        for k, text in self._others.items():
+            if text in self._ids:
+                to[k] = self._ids[text]
+                continue
+            op, port_number = split_input(text)
+            port[k] = min(port_number, _MOST_PORTS)
+            to[k] = self._ids.get(op, -1) if port_number < _MOST_PORTS else -1
+        return to, port
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tfgraphwidget.graph.edges import (
     Ids,
     Mask,
     NodeDefs,
+    NodeList,
     Rows,
     control_edges,
     make_read_only,
@@ -58,7 +59,7 @@ class GraphIndex:
 
     names: Sequence[str]
     types: Sequence[str]
-    nodes: Sequence[NodeDef]
+    nodes: NodeList
     inputs: Csr
     ports: Ids
     controls: Csr
@@ -250,7 +251,7 @@ class GraphIndex:
             self,
             names=[*self.names, *rows.names],
             types=[*self.types, *rows.types],
-            nodes=[*self.nodes, *new_nodes],
+            nodes=self.nodes.with_items([*self.nodes.items, *new_nodes]),
             inputs=stack_rows(self.inputs, rows.inputs),
             ports=np.concatenate([self.ports, rows.ports]),
             controls=stack_rows(self.controls, rows.controls),
@@ -278,7 +279,7 @@ class GraphIndex:
         """
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
-        nodes, types = list(self.nodes), self.types
+        nodes, types = self.nodes.items, self.types
         for i, node in changed.items():
             nodes[i] = node
         if any(types[i] != new for i, new in zip(order, rows.types, strict=True)):
@@ -288,7 +289,12 @@ class GraphIndex:
         inputs, (ports,) = replace_rows(self.inputs, order, rows.inputs, (self.ports, rows.ports))
         controls, _ = replace_rows(self.controls, order, rows.controls)
         after = replace(
-            self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls
+            self,
+            nodes=self.nodes.with_items(nodes),
+            types=types,
+            inputs=inputs,
+            ports=ports,
+            controls=controls,
         )
         same = ["kinds"] if types is self.types else []
         same += ["control_consumers"] if controls.values is self.controls.values else []
@@ -304,7 +310,7 @@ class GraphIndex:
         Args:
             nodes: The new NodeDefs by the numbers of the ops.
         """
-        names, new_nodes = list(self.names), list(self.nodes)
+        names, new_nodes = list(self.names), self.nodes.items
         for i, node in nodes.items():
             names[i], new_nodes[i] = node.name, node
         pairs = {new: old for new, old in zip(names, self.names, strict=True) if new != old}
@@ -313,7 +319,7 @@ class GraphIndex:
         return replace(
             self,
             names=names,
-            nodes=new_nodes,
+            nodes=self.nodes.with_items(new_nodes),
             typing=self.typing if not pairs else RenamedTyping(self.typing, pairs),
             reserved=self.reserved | {name.lower() for name in reserved},
         )
@@ -326,7 +332,7 @@ class GraphIndex:
             self,
             names=rows.names,
             types=rows.types,
-            nodes=nodes,
+            nodes=self.nodes.with_items(nodes),
             inputs=rows.inputs,
             ports=rows.ports,
             controls=rows.controls,
@@ -372,7 +378,7 @@ class GraphIndex:
             self,
             names=list(compress(self.names, keep)),
             types=list(compress(self.types, keep)),
-            nodes=list(compress(self.nodes, keep)),
+            nodes=self.nodes.with_items(compress(self.nodes.items, keep)),
             inputs=inputs,
             ports=ports,
             controls=controls,

@@ -62,14 +62,9 @@ class ScopeTree:
         scope_of_new = np.fromiter(
             (scopes.setdefault(scope, len(scopes)) for scope in around), np.int32, len(new)
         )
-        for scope in scopes:
-            if scope not in ids:
-                outer = scope.rpartition("/")[0]
-                if outer not in ids:
-                    _add_scopes(outer, ids, parents)
-                parents.append(ids[outer])
-                ids[scope] = len(ids)
-        numbers = np.fromiter(map(ids.__getitem__, scopes), np.int32, len(scopes))
+        numbers = np.fromiter(
+            (_number_of(scope, ids, parents) for scope in scopes), np.int32, len(scopes)
+        )
         scope_of = np.concatenate([self.scope_of, numbers[scope_of_new]])
         named = np.full(len(ids), -1, dtype=np.int32)
         named[: len(self.named)] = self.named
@@ -181,13 +176,13 @@ def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Id
     return start, (start + total).astype(np.int32), order
 
 
-def _add_scopes(scope: str, ids: dict[str, int], parent: list[int]) -> None:
-    """Number a scope, and those around it that have no number yet, outermost first."""
-    new = []
-    while scope not in ids:
-        new.append(scope)
-        scope = scope.rpartition("/")[0]
-    outer = ids[scope]
-    for each in reversed(new):
-        parent.append(outer)
-        outer = ids[each] = len(parent) - 1
+def _number_of(scope: str, ids: dict[str, int], parent: list[int]) -> int:
+    """The number of a scope, which gets one, and those around it that have none, outermost
+    first.
+    """
+    number = ids.get(scope)
+    if number is not None:
+        return number
+    parent.append(_number_of(scope.rpartition("/")[0], ids, parent))
+    number = ids[scope] = len(parent) - 1
+    return number

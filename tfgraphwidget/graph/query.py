@@ -75,7 +75,7 @@ def find(index: GraphIndex, text: str) -> Selection:
                 "take a minute."
             )
         )
-    return Selection.of(index, ops.tolist(), call("find", [str(text)]))
+    return Selection.of(index, ops, call("find", [str(text)]))
 
 
 def parse(text: str) -> tuple[Term, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import ArgumentChecks, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName, WrongType
 from tfgraphwidget.graph import control_flow, traversal
-from tfgraphwidget.graph.edges import Mask, make_read_only
+from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.endpoints import check_ports, consumers_of, pairs
 from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
@@ -88,7 +88,7 @@ class Selection(Part, ArgumentChecks):
         make_read_only(self.mask)
 
     @classmethod
-    def of(cls, index: GraphIndex, ops: Iterable[int], expression: str) -> Selection:
+    def of(cls, index: GraphIndex, ops: Iterable[int] | Ids, expression: str) -> Selection:
         """Make the selection of some op numbers.
 
         Args:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfgraphwidget.graph.adjacency import distinct
-from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
+from tfgraphwidget.graph.edges import Ids, Mask, make_read_only, text_once
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
@@ -367,10 +367,8 @@ class SharedNames(NamedTuple):
 def shared_names(index: GraphIndex) -> SharedNames:
     """For each op that keeps state under a key the one that it names, "" for none."""
     ops, names = np.flatnonzero(persistent_state(index)).astype(np.int32), index.names
-    # Mostly the key is the op's name, whose text is there already: a second one of each takes 35 MB
-    # of a million ops.
-    keys = [
-        names[op] if (key := shared_name(index.nodes[op])) == names[op] else key
-        for op in ops.tolist()
-    ]
-    return SharedNames(ops, keys)
+    numbers = ops.tolist()
+    keys = index.nodes.shared_names(numbers)
+    # Mostly the key is the op's name, whose text is there already.
+    texts = [text_once(key, names[op]) for op, key in zip(numbers, keys, strict=True)]
+    return SharedNames(ops, texts)

@@ -35,7 +35,7 @@ class Part:
     @cached_property
     def ops(self) -> tuple[str, ...]:
         """Names of the ops, in graph order."""
-        return tuple(self.index.names[i] for i in np.flatnonzero(self.mask).tolist())
+        return tuple(map(self.index.names.__getitem__, np.flatnonzero(self.mask).tolist()))
 
     @cached_property
     def _read(self) -> dict[Tensor, None]:

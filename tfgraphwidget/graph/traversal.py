@@ -136,14 +136,14 @@ def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
     return shortest_path(*_less(edges, keep), op, last)
 
 
-def mask_of(index: GraphIndex, ops: Iterable[int]) -> Mask:
+def mask_of(index: GraphIndex, ops: Iterable[int] | Ids) -> Mask:
     """Op numbers as one bool per op of the index."""
     mask = np.zeros(len(index), dtype=bool)
     mask[_numbers(ops)] = True
     return mask
 
 
-def _numbers(ops: Iterable[int]) -> Ids:
+def _numbers(ops: Iterable[int] | Ids) -> Ids:
     return ops.astype(np.int32) if isinstance(ops, np.ndarray) else np.fromiter(ops, dtype=np.int32)
 
 

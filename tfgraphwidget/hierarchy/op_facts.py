@@ -22,8 +22,7 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     GraphIndex,
     called_functions,
-    distinct_handles,
-    mask_of,
+    is_distinct_handle,
     reach,
 )
 from tfgraphwidget.tf_types import NodeDef
@@ -228,7 +227,7 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
     return OpFacts(
         family=family,
         handle=handle,
-        variable=mask_of(index, distinct_handles(index)),
+        variable=is_distinct_handle(index),
         depends_on_input=depends_on_input,
         constant_kind=_classify_constants(index, handle, captured) * ~depends_on_input,
         is_compute=depends_on_input & ~np.isin(family, STORED),

@@ -113,7 +113,7 @@ class NodeBody:
         """Always the same."""
         return 0
 
-    def nodes(self, skip: int = 0) -> list[NodeDef]:
+    def nodes(self, skip: int = 0) -> Sequence[NodeDef]:
         """The NodeDefs after the first `skip` ones."""
         return (
             list(self.protos[skip:])

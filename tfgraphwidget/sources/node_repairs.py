@@ -31,12 +31,13 @@ _END = tuple[str, int]
 
 
 def readable_nodes(
-    protos: MutableSequence[NodeDef], where: str, types: OpTypes
+    protos: MutableSequence[NodeDef] | NodeDefs, where: str, types: OpTypes
 ) -> tuple[NodeDefs, tuple[str, ...]]:
     """Make NodeDefs a graph: fill in what names and inputs lack.
 
     Args:
-        protos: The NodeDefs, which are changed where they have to be.
+        protos: The NodeDefs, which are changed where they have to be; of NodeDefs that were read
+            already, messages of their own are.
         where: What they are of, to begin a sentence with.
         types: The op types of the graph, which have the dtypes of missing inputs.
 
@@ -44,15 +45,19 @@ def readable_nodes(
         The graph, and a sentence for each thing that was filled in.
     """
     try:
-        nodes = NodeDefs(protos)
+        nodes = protos if isinstance(protos, NodeDefs) else NodeDefs(protos)
     except GraphEditError:
         nodes = None
-    if nodes is not None and not (
+    misplaced = [] if nodes is None else nodes.rows.misplaced.tolist()
+    is_named = nodes is not None and not (
         _has_ambiguous_names(nodes) or (nodes.rows.ports >= MOST_OUTPUTS).any()
-    ):
-        if not nodes.rows.misplaced.size:
-            return nodes, ()
-        notices = list(_sort_inputs([nodes[op] for op in nodes.rows.misplaced.tolist()]))
+    )
+    if nodes is not None and is_named and not misplaced:
+        return nodes, ()
+    if isinstance(protos, NodeDefs):
+        protos = list(protos)
+    if is_named:
+        notices = list(_sort_inputs([protos[op] for op in misplaced]))
     else:
         notices = [*_name_each_once(protos), *_sort_inputs(protos), *_fill_in_inputs(protos, types)]
     sentences = [(f"{where}: " + notice) for notice in notices[:_MOST_NOTICES]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -76,7 +76,7 @@ class Body(Protocol):
     def stamp(self) -> Hashable:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
-    def nodes(self, skip: int = 0) -> list[NodeDef]:
+    def nodes(self, skip: int = 0) -> Sequence[NodeDef]:
         """The NodeDefs after the first `skip` ones, in graph order, under the names they are shown
         by.
         """

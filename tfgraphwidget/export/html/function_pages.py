@@ -9,7 +9,7 @@ function that was left out says why.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -38,7 +38,7 @@ _MOST_GRAPHS = 500
 _MOST_READ = 4 * _MOST_OPS  # of bodies that turn out to be in the page already
 
 
-ReadBody = Callable[[], tuple[str, Body, list[NodeDef]]]
+ReadBody = Callable[[], tuple[str, Body, Sequence[NodeDef]]]
 
 
 class PageReference(NamedTuple):
@@ -232,12 +232,12 @@ class _Search:
 
 def _read_body(
     called: FunctionRef, body: Body, index: GraphIndex, op: int
-) -> tuple[str, Body, list[NodeDef]]:
+) -> tuple[str, Body, Sequence[NodeDef]]:
     inner = open_function(called.function, body, index, op)
     return called.function, inner, inner.nodes()
 
 
-def _digest(nodes: list[NodeDef]) -> bytes:
+def _digest(nodes: Sequence[NodeDef]) -> bytes:
     """A digest of NodeDefs, equal for equal ones."""
     whole = hashlib.sha256()
     for node in nodes:

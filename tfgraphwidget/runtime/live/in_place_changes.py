@@ -9,7 +9,7 @@ editor shows or exports it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tfgraphwidget.edits import NewShape, NodeChange
 from tfgraphwidget.errors import GraphEditError
@@ -108,7 +108,7 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
         replace_python_shape(tensor, after)
 
 
-def without_veils(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
+def without_veils(graph: tf.Graph, nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
     """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are
     changed in place.
 

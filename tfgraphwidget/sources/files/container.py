@@ -14,7 +14,7 @@ from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.readable import open_file, read_file, why_unreadable
 from tfgraphwidget.sources.files.parse import LARGEST, holds_graph, is_text_format, parse_message
 from tfgraphwidget.sources.paths import parent_prefix, path_error, shorten
-from tfgraphwidget.sources.tf_protos import MessageClasses
+from tfgraphwidget.sources.tf_protos import MessageClasses, message_classes
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,22 @@ class Container:
         if name not in self._parsed:
             self._parsed[name] = None
             try:
-                message, self.unknown_fields[name] = parse_message(
-                    self.data, getattr(self.messages, name), text=self.is_text
-                )
+                message, self.unknown_fields[name] = self._parse(getattr(self.messages, name))
             except Exception as error:  # a damaged file fails anywhere in a parser
                 self.errors[name] = error
             else:
                 self._parsed[name] = message if holds_graph(message) else None
         return self._parsed[name]
+
+    def _parse(self, message_class: type[Any]) -> tuple[Any, str]:
+        """The message, and the first field of a text that it does not have; a GraphDef of
+        TensorFlow's as `StoredGraphDef`.
+        """
+        if self.is_text or message_class is not message_classes().GraphDef:
+            return parse_message(self.data, message_class, text=self.is_text)
+        from tfgraphwidget.sources.files.graph_def_bytes import parse_graph_def
+
+        return parse_graph_def(self.data, message_class), ""
 
     def notices(self, name: str) -> tuple[str, ...]:
         """A sentence about what the message of that name does not hold of a text."""

@@ -274,10 +274,10 @@ def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
     """A sentence on the values that lie beside a file, where the caller did not ask for them; () if
     there are none.
     """
-    from tfgraphwidget.graph import HANDLES
+    from tfgraphwidget.graph import HANDLES, types_of
 
     checkpoint = None if container.path is None else find_checkpoint(container.path)
-    if checkpoint is None or not any(node.op in HANDLES for node in source.body.nodes()):
+    if checkpoint is None or HANDLES.isdisjoint(types_of(source.body.nodes())):
         return ()
     prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
     notice = (

@@ -118,7 +118,8 @@ def _fill(
         meta = _copy(file.meta)
         _import_repaired(meta, lambda: import_meta_graph(_copy(meta)), repairs)
     else:
-        meta = tf_protos.MetaGraphDef(graph_def=file.graph_def)
+        meta = tf_protos.MetaGraphDef(graph_def=file.body.envelope())
+        meta.graph_def.node.extend(file.body.protos)
         _import_repaired(meta, lambda: tf.import_graph_def(_copy(meta.graph_def), name=""), repairs)
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)

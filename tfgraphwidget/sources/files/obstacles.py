@@ -22,6 +22,9 @@ from tfgraphwidget.graph import (
     Trust,
     build,
     called_functions,
+    devices_of,
+    names_of,
+    nodes_of_types,
     ops_outside_loops,
     types_of,
 )
@@ -44,7 +47,7 @@ from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notices
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
-from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,6 @@ class FileGraph:
     """
 
     where: str
-    graph_def: GraphDef
     meta: MetaGraphDef
     body: NodeBody
     checkpoint: Checkpoint | None = None
@@ -132,7 +134,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
 
 
 def _versions(file: FileGraph) -> Iterator[Obstacle]:
-    versions, own = file.graph_def.versions, tf_protos.graph_def_version()
+    versions, own = file.body.versions(), tf_protos.graph_def_version()
     if versions.min_consumer > own or own in versions.bad_consumers:
         wrote = file.meta.meta_info_def.tensorflow_version
         yield Obstacle(
@@ -235,7 +237,7 @@ def _excess(body: NodeBody) -> Iterator[Obstacle]:
 
 def _fatal_shapes(body: NodeBody) -> Iterator[Obstacle]:
     """TensorFlow infers the shape of each op that it imports."""
-    for node in (node for node in body.protos if node.op in FATAL_SHAPES):
+    for node in nodes_of_types(body.protos, FATAL_SHAPES):
         sources = [end for end in map(split_input, node.input) if end[1] >= 0]
         why = why_fatal(node.op, [body.typing.shape(*end) for end in sources])
         if why:
@@ -294,9 +296,8 @@ def _others(count: int) -> str:
 
 
 def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
-    devices_of_ops = ((node.name, node.device) for node in file.body.protos if node.device)
-    absent = absent_devices(chain(devices_of_ops, function_devices(file.body)))
-    at_root = {node.name for node in file.body.protos} if absent else set()
+    absent = absent_devices(chain(devices_of(file.body.protos), function_devices(file.body)))
+    at_root = set(names_of(file.body.protos)) if absent else set()
     for elsewhere in (True, False):
         side = [pinned for pinned in absent if pinned.elsewhere == elsewhere]
         ops = tuple(pinned.first for pinned in side if pinned.first in at_root)
@@ -307,7 +308,7 @@ def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
 
 def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
     checkpoint = file.checkpoint
-    if checkpoint is None or not any(node.op in HANDLES for node in file.body.protos):
+    if checkpoint is None or HANDLES.isdisjoint(types_of(file.body.protos)):
         return
     if checkpoint.missing():
         alone = leave_out("checkpoint")
@@ -351,7 +352,7 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
     """A sentence on a variable whose value in the checkpoint has another shape or dtype; "" if
     there is none.
     """
-    handles = {node.name: node for node in file.body.protos if node.op in HANDLES}
+    handles = {node.name: node for node in nodes_of_types(file.body.protos, HANDLES)}
     variables = [
         v for v in graph_variables(file.body) if v.slice_info is None and v.handle in handles
     ]

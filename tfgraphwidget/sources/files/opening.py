@@ -15,6 +15,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import OpenOptions
+from tfgraphwidget.sources.files.graph_def_bytes import StoredGraphDef
 from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
@@ -79,7 +80,9 @@ def open_message(
         if meta.DESCRIPTOR.name == "GraphDef"
         else (meta.graph_def, meta)
     )
-    library = GraphDefLibrary.of(graph_def)
+    library = GraphDefLibrary.of(
+        graph_def.envelope if isinstance(graph_def, StoredGraphDef) else graph_def
+    )
     nodes, filled_in = readable_nodes(graph_def.node, where, OpTypes(library.function))
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
@@ -109,7 +112,6 @@ def open_message(
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
     parts = (
-        graph_def,
         meta,
         body,
         checkpoint,

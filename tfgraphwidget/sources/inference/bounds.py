@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     Shape,
     Typing,
     names_of,
+    nodes_of_types,
     shape_text,
     types_of,
 )
@@ -113,11 +114,9 @@ class Bounds:
         count = 0
         letters = 0
         for nodes in places:
-            types, names = types_of(nodes), names_of(nodes)
-            counted = {op_type for op_type in set(types) if any(self._of(op_type))}
-            to_count = [
-                node for node, op_type in zip(nodes, types, strict=True) if op_type in counted
-            ]
+            names = names_of(nodes)
+            counted = {op_type for op_type in set(types_of(nodes)) if any(self._of(op_type))}
+            to_count = list(nodes_of_types(nodes, counted))
             if any(map(self.why, to_count)):
                 return False
             count += sum(map(self.tensors, to_count))
