@@ -69,7 +69,7 @@ def print_summary(options: argparse.Namespace) -> int:
     """Print what a graph is, in at most 60 lines."""
     check_sources(options.file)
     with progress_bar(), own_shapes_only():
-        text = _open_editor(options).summary()
+        text = repr(_open_editor(options).inspect())
     print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
     return 0
 

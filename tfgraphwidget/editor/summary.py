@@ -25,7 +25,7 @@ _LONGEST = 160  # characters of a line
 
 
 def summarize(core: EditorCore) -> str:
-    """The summary; see `AnalysisAPI.summary`."""
+    """The summary; see `AnalysisAPI.inspect`."""
     lines = [*_head(core), *_inputs_and_outputs(core), *_scopes(core), *_oddities(core)]
     return "\n".join(escape(line)[:_LONGEST] for line in lines)
 

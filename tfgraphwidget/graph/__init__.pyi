@@ -46,6 +46,7 @@ from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
+from .diff import DIFFERS as DIFFERS
 from .diff import Asset as Asset
 from .diff import Assets as Assets
 from .diff import ChangedValue as ChangedValue

@@ -34,6 +34,8 @@ _MOST = 12  # lines of each kind that are printed
 _MOST_LINES = 60  # that are printed: what one screen shows
 DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
 """What a difference can leave out."""
+DIFFERS = ("", "added", "changed", "removed", "renamed")
+"""How an op may differ, by the number that a drawing has for it."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE = "shared_name", "_class"
 _VALUE = "value"  # of a constant
@@ -249,6 +251,27 @@ class Difference:
             kind: mask_of(index, (index.ids[n] for n in names if n in index.ids))
             for kind, names in kinds.items()
         }
+
+    def marks(self, *, is_after: bool) -> dict[str, int]:
+        """The ops of one graph that differ, by the place in `DIFFERS` of how they do.
+
+        Args:
+            is_after: Whether these are of the graph that the difference leads to.
+        """
+        alone, own, name = (
+            ("added", self.added, "name") if is_after else ("removed", self.removed, "was")
+        )
+        new_names = {after: before for before, after in self.renamed}
+        called = (each.path[0].partition(":")[0] for each in self.inside)
+        kinds = {
+            "renamed": (pair[is_after] for pair in self.renamed),
+            "changed": (
+                *(getattr(op, name) for op in self.changed),
+                *(op if is_after else new_names.get(op, op) for op in called),
+            ),
+            alone: own,
+        }
+        return {op: DIFFERS.index(kind) for kind, names in kinds.items() for op in names}
 
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function

@@ -92,7 +92,7 @@ export interface Paint {
   readonly coverage: Uint8Array;
   readonly mark: Uint8Array;
   readonly fresh: Uint8Array;
-  /** While differences are shown: 1 added, 2 changed. */
+  /** While differences are shown: 1 added, 2 changed, 3 removed, 4 renamed. */
   readonly differs: Uint8Array;
   /** Looked at in a run: 1 all finite, 2 with NaN or infinity. */
   readonly probed: Uint8Array;
