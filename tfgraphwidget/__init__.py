@@ -179,7 +179,7 @@ def beside(
 
     if b is None:
         raise NotAGraph("beside: the second model is None; give a graph, an editor or a path.")
-    return open_beside(a, b, _widget, pairs, feeds, tolerance)
+    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance)
 
 
 def example() -> GraphEditor:

@@ -17,6 +17,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, DifferenceKind, effects_of
 from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import (
     KerasModel,
     Module,
@@ -51,7 +52,8 @@ class AnalysisAPI(ArgumentChecks):
             The Inspection. That of the whole graph prints as at most 60 lines: its ops, inputs,
             outputs, scopes and costs, and what is odd; others as a table: type, device, tensors
             with dtypes and static shapes, attributes, the value of a variable or constant,
-            documentation, and the lines of Python that made the op. `.rows()` and `.table()` are the same as data.
+            documentation, and the lines of Python that made the op. `.rows()` and `.table()` are
+            the same as data.
 
         Raises:
             UnknownName: The graph has neither an op nor a scope of that name.
@@ -68,6 +70,10 @@ class AnalysisAPI(ArgumentChecks):
             ('Graph', 'input: x:0 float32 (None, 4)', 'output: loss:0 float32 ()')
         """
         name = op if isinstance(op, str) else self._core.arguments.name(op)
+        if name == "/":
+            from tfgraphwidget.editor.summary import GraphInspection
+
+            return GraphInspection(self._core, name)
         from tfgraphwidget.editor.inspection import Inspection
 
         return Inspection(self._core, name)
@@ -119,7 +125,11 @@ class AnalysisAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor import beside
 
-        return beside.open_beside(self, other, self._core.show, pairs, feeds, tolerance)
+        make: Any = type(self)  # a GraphEditor
+        show = self._core.show
+        return beside.open_beside(
+            self, other, lambda thing: make(open_source(thing), show), show, pairs, feeds, tolerance
+        )
 
     def diff(
         self,

@@ -36,10 +36,10 @@ from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import TensorKey
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_editor import GraphEditor
     from tfgraphwidget.runtime.measure import Comparison, FirstDivergence, TensorDifference
 
 MAX_STEPS = 2_000  # rows of the list: more than a person steps through, and a page lays out at once
+Editor = Any  # a GraphEditor, which makes what is here
 MAX_NOTES = 5  # sentences on what is not an op
 
 
@@ -65,8 +65,8 @@ class Beside(ArgumentChecks):
 
     def __init__(
         self,
-        before: GraphEditor,
-        after: GraphEditor,
+        before: Editor,
+        after: Editor,
         show: Callable[..., Any],
         pairs: Mapping[str, str],
         *,
@@ -203,7 +203,7 @@ class Beside(ArgumentChecks):
         self._update()
         self.refusal, self._comparison = "", None
         try:
-            self._comparison = self.after._core.evaluator.compare(
+            comparison = self.after._core.evaluator.compare(
                 feeds,
                 None if self._is_original else self.before,
                 "all",
@@ -211,12 +211,30 @@ class Beside(ArgumentChecks):
                 pairs={after: before for before, after in self._pairs.items()},
             )
         except GraphEditError as error:
-            self.refusal = f"The values were not compared: {error.sentence}"
-            return
-        by_op = _Named(largest_by_op(self._comparison))
-        others = {split_tensor(each.name)[0]: each.other for each in self._comparison}
-        theirs = _Named({split_tensor(others[op])[0]: value for op, value in by_op.items()})
-        for editor, values in ((self.before, theirs), (self.after, by_op)):
+            self.refusal = "The values were not compared: " + error.sentence
+        else:
+            self.take(comparison)
+
+    def take(self, comparison: Comparison) -> None:
+        """Show a comparison of all tensors that was made before.
+
+        Args:
+            comparison: What `editor.compare` of the second model gave for the first one.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> a, b = tgw.example(), tgw.example()
+            >>> both = tgw.beside(a, b)
+            >>> both.take(b.compare({"x:0": [[1, 2, 3, 4]]}, a, "all"))
+            >>> len(both.comparison) > 20
+            True
+        """
+        self._update()
+        self._comparison = comparison
+        distances = largest_by_op(comparison)
+        others = {split_tensor(each.name)[0]: split_tensor(each.other)[0] for each in comparison}
+        theirs = {others[op]: distance for op, distance in distances.items()}
+        for editor, values in ((self.before, theirs), (self.after, distances)):
             ids = editor._core.index.ids
             of_graph = _Named({op: value for op, value in values.items() if op in ids})
             editor._core.coloring.color_by(of_graph or None, 1)
@@ -333,6 +351,7 @@ class _Named(dict[str, float]):
 def open_beside(
     first: object,
     second: object,
+    open_editor: Callable[[object], Editor],
     show: Callable[..., Any],
     pairs: Mapping[TensorKey, object] | None,
     feeds: Mapping[TensorKey, object] | None,
@@ -341,12 +360,13 @@ def open_beside(
     """Both models beside each other; see `tgw.beside`. `second` None is the original of `first`.
 
     Args:
-        show: Makes the widget of an editor, and of the result.
+        open_editor: Opens an editor of what `tgw.edit` opens.
+        show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be.
     """
     is_original = second is None
-    after = _editor_of(first if is_original else second, show)
-    before = _original(after) if is_original else _editor_of(first, show)
+    after = _editor_of(first if is_original else second, open_editor)
+    before = _original(after) if is_original else _editor_of(first, open_editor)
     if before._core is after._core:
         before = _copy(after, after._core.index, " (again)")
     both = Beside(before, after, show, _by_name(before, after, pairs), is_original=is_original)
@@ -355,24 +375,17 @@ def open_beside(
     return both
 
 
-def _editor_of(thing: object, show: Callable[..., Any]) -> GraphEditor:
+def _editor_of(thing: object, open_editor: Callable[[object], Editor]) -> Editor:
     """The editor that was given, or one of what `tgw.edit` opens."""
-    from tfgraphwidget.editor.graph_editor import GraphEditor
-
-    if navigator_of(thing) is not None:
-        editor: Any = thing
-    else:
-        editor = GraphEditor(open_source(thing), show)
-    opened: GraphEditor = editor
-    return opened
+    return open_editor(thing) if navigator_of(thing) is None else thing
 
 
-def _original(editor: GraphEditor) -> GraphEditor:
+def _original(editor: Editor) -> Editor:
     """An editor of the current graph as it was opened."""
     return _copy(editor, editor._core.view.target.first, " (as it was opened)")
 
 
-def _copy(editor: GraphEditor, index: GraphIndex, title: str) -> GraphEditor:
+def _copy(editor: Editor, index: GraphIndex, title: str) -> Editor:
     """An editor of a copy of a graph, with the same scopes open."""
     core = editor._core
     graph = tf_protos.GraphDef(node=index.nodes, versions=index.extras.versions())
@@ -380,13 +393,13 @@ def _copy(editor: GraphEditor, index: GraphIndex, title: str) -> GraphEditor:
     graph.library.function.extend(functions[name] for name in sorted(functions))
     source = open_source(graph, trusted=core.source.trust.is_given)
     source.title = f"{core.navigator.path[-1]}{title}"
-    copy: GraphEditor = type(editor)(source, core.show, core.layout)
+    copy = type(editor)(source, core.show, core.layout)
     copy._core.view.opened = core.view.opened
     return copy
 
 
 def _by_name(
-    before: GraphEditor, after: GraphEditor, pairs: Mapping[TensorKey, object] | None
+    before: Editor, after: Editor, pairs: Mapping[TensorKey, object] | None
 ) -> dict[str, str]:
     """{op: op} as the caller pairs them. Raises UnknownName."""
     names = {}
@@ -400,7 +413,7 @@ def _by_name(
     return names
 
 
-def _titles(before: GraphEditor, after: GraphEditor, *, is_original: bool) -> tuple[str, str]:
+def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, str]:
     one, other = (" / ".join(editor.view.breadcrumb) for editor in (before, after))
     if is_original:
         return "as it was opened", "as it is now"

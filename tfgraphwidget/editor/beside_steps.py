@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.editor.partners import Partners, differing_parts, likely_partner
-from tfgraphwidget.graph import Difference
+from tfgraphwidget.editor.partners import Partners, likely_partner
+from tfgraphwidget.graph import Difference, renamed_parts
 from tfgraphwidget.naming import count_text, last_part, split_tensor
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Comparison, TensorDifference
 
 MAX_DETAILS = 12  # lines of one step
+MAX_ULPS = 1_000_000  # beyond, the number says no more than the others
 
 Detail = tuple[str, str, str]
 """What differs, and its value before and after."""
@@ -87,7 +88,7 @@ class StructureSteps:
         groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for pair in self._difference.renamed:
             if pair[1] not in changed:
-                groups.setdefault(differing_parts(*pair), []).append(pair)
+                groups.setdefault(renamed_parts(*pair), []).append(pair)
         for scopes, pairs in groups.items():
             before, after = pairs[0] if len(pairs) == 1 else scopes
             note = count_text(len(pairs), "op") if len(pairs) > 1 else ""
@@ -135,9 +136,9 @@ def difference_lines(each: TensorDifference) -> list[Detail]:
         ("of its scale", each.scaled),
         ("tolerance", each.tolerance or None),
         ("cosine", each.cosine),
-        ("ULP", each.ulps),
+        ("ULP", each.ulps if each.ulps is not None and each.ulps <= MAX_ULPS else None),
     )
-    lines += [(what, "", f"{value:.6g}") for what, value in numbers if value is not None]
+    lines += [(what, "", f"{value:.4g}") for what, value in numbers if value is not None]
     if each.largest is None and each.differing:
         lines.append(("elements that differ", "", f"{each.differing:,}"))
     return lines
@@ -152,7 +153,7 @@ def tensor_line(what: str, each: TensorDifference) -> Detail:
     text = "agrees" if each.same else distance_text(each)
     if not each.differs and not each.same:
         text = f"agrees within rounding, {text}"
-    return what, each.name, text
+    return f"{what} {each.name}", "", text
 
 
 def distance_text(each: TensorDifference) -> str:

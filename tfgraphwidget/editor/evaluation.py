@@ -117,11 +117,11 @@ class Evaluator:
         """How each op differs that does, by its name, as `DIFFERS` numbers it; None if that is not
         shown.
         """
-        if self.difference is not None:
-            return self.difference.rest.marks(is_after=True)
-        if self.difference_to is not None:
-            return self.difference_to.rest.marks(is_after=False)
-        return None
+        is_after = self.difference is not None
+        difference = self.difference if is_after else self.difference_to
+        if difference is None:
+            return None
+        return difference.rest.marks(len(self._executor.index), is_after=is_after)
 
     def diff(self, before: Any, pairs: Mapping[str, str] | None = None) -> Difference:
         """Compare the current graph with `before`; see `AnalysisAPI.diff`.

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.state import EditorCore
 
 COLUMNS = ("section", "name", "text")
-WHOLE_GRAPH = "/"
 _NONE = OpDescription("", (), (), (), (), "")
 
 
@@ -263,10 +262,6 @@ class Inspection:
         )
 
     def __repr__(self) -> str:
-        if self.name == WHOLE_GRAPH:
-            from tfgraphwidget.editor.summary import summarize
-
-            return summarize(self._core)
         rows = list(self._rows())
         widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
         lines = (
@@ -275,8 +270,6 @@ class Inspection:
         return "\n".join((self.name, *lines))
 
     def _repr_html_(self) -> str:
-        if self.name == WHOLE_GRAPH:
-            return f"<pre>{html.escape(repr(self))}</pre>"
         cell = "<td style='text-align:left'>{}</td>"
         lines = ("".join(cell.format(html.escape(text)) for text in row) for row in self._rows())
         body = "".join(f"<tr>{line}</tr>" for line in lines)

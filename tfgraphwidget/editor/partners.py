@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
-from tfgraphwidget.graph import Difference, GraphIndex
+from tfgraphwidget.graph import Difference, GraphIndex, renamed_parts
 from tfgraphwidget.naming import enclosing_scopes
 
 MAX_VISITED = 200  # ops that are looked at for one that both graphs have
@@ -78,7 +78,7 @@ def renamed_scopes(renamed: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """The renamed scopes, each with one partner, as (before, after)."""
     count: Counter[tuple[str, str]] = Counter()
     for before, after in renamed:
-        pair = differing_parts(before, after)
+        pair = renamed_parts(before, after)
         if pair != (before, after):
             count[pair] += 1
     here, there = set[str](), set[str]()
@@ -89,15 +89,3 @@ def renamed_scopes(renamed: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
             here.add(before)
             there.add(after)
     return scopes
-
-
-def differing_parts(before: str, after: str) -> tuple[str, str]:
-    """Two names without the parts at the end that are equal.
-
-    >>> differing_parts("net/a/w", "web/a/w")
-    ('net', 'web')
-    """
-    here, there = before.split("/"), after.split("/")
-    while len(here) > 1 and len(there) > 1 and here[-1] == there[-1]:
-        here, there = here[:-1], there[:-1]
-    return "/".join(here), "/".join(there)

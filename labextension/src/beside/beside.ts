@@ -1,5 +1,6 @@
 // Two views in one: a pane for each graph, the list of differences, and the link between them.
 import { createView, type View } from "../app";
+import { fullScreenButton } from "../panels/controls/toolbar";
 import { button, element, setAttributes } from "../panels/dom";
 import { at, OPEN, type Scene } from "../protocol/scene";
 import { hasControl } from "../render/gestures/pointer";
@@ -44,7 +45,12 @@ export function createBeside(
   const body = element("div", { class: "tgw-beside-body" }, list.root);
   const root = element(
     "div",
-    { class: "tfgraphwidget tgw-beside", role: "group", "aria-label": "Two graphs" },
+    {
+      class: "tfgraphwidget tgw-beside",
+      tabindex: -1,
+      role: "group",
+      "aria-label": "Two graphs beside each other",
+    },
     element("style", {}, `${styles}\n${style}`),
     head.root,
     body,
@@ -164,7 +170,7 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
   const said = element("div", { class: "tgw-beside-said", role: "status" });
   const only = button(
     {
-      class: "tgw-step-button tgw-only",
+      class: "tgw-diff-button tgw-only",
       "aria-pressed": "false",
       title: "Open only scopes in which something differs",
     },
@@ -175,7 +181,14 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
     },
     "Only differences",
   );
-  const root = element("header", { class: "tgw-beside-head" }, said, only, list.controls());
+  const root = element(
+    "header",
+    { class: "tgw-beside-head" },
+    said,
+    only,
+    list.controls(),
+    fullScreenButton(),
+  );
   return {
     root,
     say: ({ summary, sentences }) =>

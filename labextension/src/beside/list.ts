@@ -13,8 +13,8 @@ const WORDS = {
 
 export class StepList {
   readonly root: HTMLElement;
-  readonly #list = element("ol", { class: "tgw-steps" });
-  readonly #place = element("output", { class: "tgw-step-place" });
+  readonly #list = element("ol", { class: "tgw-diffs" });
+  readonly #place = element("output", { class: "tgw-diff-place" });
   readonly #show: (step: Step) => void;
   #steps: readonly Step[] = [];
   #entries: HTMLElement[] = [];
@@ -34,13 +34,13 @@ export class StepList {
   controls(): HTMLElement {
     const step = (by: 1 | -1, text: string, name: string, title: string) =>
       button(
-        { class: "tgw-step-button", title, "aria-label": name, "data-step": by },
+        { class: "tgw-diff-button", title, "aria-label": name, "data-step": by },
         () => this.step(by),
         text,
       );
     return element(
       "div",
-      { class: "tgw-step-controls", role: "group", "aria-label": "Step through the differences" },
+      { class: "tgw-diff-controls", role: "group", "aria-label": "Step through the differences" },
       step(-1, "‹", "Previous difference", "Previous difference (p)"),
       this.#place,
       step(1, "›", "Next difference", "Next difference (n)"),
@@ -60,7 +60,7 @@ export class StepList {
     for (const [k, step] of steps.entries()) {
       const title = headingOf(step);
       if (title !== heading)
-        rows.push(element("li", { class: "tgw-step-scope" }, breakableName(title)));
+        rows.push(element("li", { class: "tgw-diff-scope" }, breakableName(title)));
       heading = title;
       rows.push(this.#entries[k] as HTMLElement);
     }
@@ -105,23 +105,23 @@ export class StepList {
     const swatch = element("span", { class: `tgw-swatch tgw-${kind}`, "aria-hidden": true });
     const [short, title] = nameOf(step);
     const row = button(
-      { class: "tgw-step", title: `${WORDS[kind]}: ${title}` },
+      { class: "tgw-diff", title: `${WORDS[kind]}: ${title}` },
       () => this.go(k),
       swatch,
-      element("span", { class: "tgw-step-name" }, breakableName(short)),
-      element("span", { class: "tgw-step-note" }, note),
+      element("span", { class: "tgw-diff-name" }, breakableName(short)),
+      element("span", { class: "tgw-diff-note" }, note),
     );
     row.setAttribute("aria-label", `${WORDS[kind]}: ${title}${note ? `, ${note}` : ""}`);
     const lines = details.map(([what, before, after]) =>
       element(
         "div",
-        { class: "tgw-step-line" },
-        element("dt", {}, what),
+        { class: "tgw-diff-line" },
+        element("dt", {}, breakableName(what)),
         element("dd", {}, breakableName(textOf(before, after))),
       ),
     );
-    const body = lines.length > 0 ? [element("dl", { class: "tgw-step-details" }, ...lines)] : [];
-    return element("li", { class: "tgw-step-entry", "data-kind": kind }, row, ...body);
+    const body = lines.length > 0 ? [element("dl", { class: "tgw-diff-details" }, ...lines)] : [];
+    return element("li", { class: "tgw-diff-entry", "data-kind": kind }, row, ...body);
   }
 }
 

@@ -32,6 +32,8 @@ async function show(): Promise<void> {
     const view = pair
       ? createBeside(place, [pair[0], channel], pair[1], settings)
       : createView(place, channel, settings);
+    // Keys go to the list, before anything is clicked.
+    place.querySelector<HTMLElement>(".tgw-beside")?.focus();
     window.addEventListener("resize", () => view.setHeight(window.innerHeight));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

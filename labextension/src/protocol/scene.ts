@@ -22,6 +22,8 @@ export const FAMILIES = [
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
+/** In `differs` of a Paint: the same op under another name. */
+export const RENAMED = 4;
 /** What ops do beside computing, in the order of the bits of `effects` in a Paint. */
 export const EFFECTS = [
   "reads files",

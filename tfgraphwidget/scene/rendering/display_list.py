@@ -243,7 +243,10 @@ class _Painter:
 
     def _colors(self, item: int) -> BoxColors:
         scene, paint, theme = self._scene, self._paint, self._theme
-        differs = theme.differs[int(paint.differs[item])]
+        code = int(paint.differs[item])
+        # Where numbers are colored, a sign beside the box is enough for another name.
+        is_renamed = DIFFERS[code] == "renamed" and self._colored
+        differs = None if is_renamed else theme.differs[code]
         if differs:
             return differs
         covered, kind = int(paint.coverage[item]), int(scene.kind[item])
