@@ -377,7 +377,7 @@ from tfgraphwidget.__main__ import main
 editor = tgw.edit("graph.pb")
 editor.view.color_by("FLOPs"), editor.view.scene(), editor.view.widget
 editor.diff("graph.pb"), editor.lint()
-editor.summary()
+repr(editor.inspect())
 editor.rename("net/one/out", "renamed")
 for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
     assert editor.save("bare" + suffix).stat().st_size

@@ -16,26 +16,27 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.argument_checks import names_its_call
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Session, TensorKey
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor import GraphEditor, passes
+    from tfgraphwidget.editor import Beside, GraphEditor, passes
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
     from tfgraphwidget.runtime.functions.module_layer import ModuleLayer
-    from tfgraphwidget.widget import GraphWidget
+    from tfgraphwidget.widget import BesideWidget, GraphWidget
 
 __version__ = "0.2.0"
 __all__ = [
     "GraphEditError",
     "GraphEditor",
     "ModuleLayer",
+    "beside",
     "drift",
     "edit",
     "example",
@@ -132,6 +133,53 @@ def edit(
 
             watch_file(editor._core, graph, lambda: open_source(graph, **options))
         return editor
+
+
+@names_its_call
+def beside(
+    a: object,
+    b: object,
+    *,
+    pairs: Mapping[TensorKey, object] | None = None,
+    feeds: Mapping[TensorKey, object] | None = None,
+    tolerance: float | Mapping[str, float] | None = None,
+) -> Beside:
+    """Show two models in two panes that move, zoom, expand and select together.
+
+    Ops that differ are marked in both, and listed by scope; the list is stepped through with its
+    buttons or with n and p. As the last line of a cell the result is displayed.
+
+    Args:
+        a: The model in the left pane: an editor, or what `tgw.edit` opens.
+        b: The model in the right pane.
+        pairs: {op of `a`: op of `b`}, where these are not matched as they should be.
+        feeds: {tensor of `b`: value}, to run both and compare all tensors: both drawings are
+            colored by the difference, and the first divergence is selected.
+        tolerance: What counts as equal; see `GraphEditor.compare`.
+
+    Returns:
+        A `Beside`: `.difference` as of `editor.diff`, `.comparison` as of `editor.compare`,
+        `.save("compare.html")`; it is false in `if` where nothing differs.
+
+    Raises:
+        NotAGraph: One of them holds no graph or cannot be read.
+        UnknownName: A name in `pairs` is not that of an op.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> report = editor.bypass("net/hidden/Relu")
+    >>> both = tgw.beside(tgw.example(), editor, feeds={"x:0": [[1, 2, 3, 4]]})
+    >>> [change.name for change in both.difference.changed]
+    ['net/logits']
+    >>> both.comparison.first_divergence.tensor
+    'net/logits:0'
+    """
+    from tfgraphwidget.editor import open_beside
+    from tfgraphwidget.errors import NotAGraph
+
+    if b is None:
+        raise NotAGraph("beside: the second model is None; give a graph, an editor or a path.")
+    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance)
 
 
 def example() -> GraphEditor:
@@ -281,10 +329,11 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.renew(session)
 
 
-def _widget(editor: GraphEditor) -> GraphWidget:
-    from tfgraphwidget.widget import GraphWidget
+def _widget(thing: GraphEditor | Beside) -> GraphWidget | BesideWidget:
+    from tfgraphwidget.editor import Beside
+    from tfgraphwidget.widget import BesideWidget, GraphWidget
 
-    return GraphWidget(editor)
+    return BesideWidget(thing) if isinstance(thing, Beside) else GraphWidget(thing)
 
 
 def __dir__() -> list[str]:

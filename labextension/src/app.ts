@@ -50,8 +50,10 @@ import { styles } from "./styles";
 export interface Settings {
   readonly height: number;
   readonly software: boolean;
-  /** Whether there is no kernel, as in a saved page. */
+  /** Whether nothing can be edited, as in a saved page, which has no kernel. */
   readonly readOnly?: boolean;
+  /** Whether it is one of two panes, which have no room for a panel and a map at first. */
+  readonly isPane?: boolean;
   /** The kernel's. */
   readonly revision: () => number;
   /** Whether no other view of this page shows the graph. */
@@ -63,6 +65,7 @@ export interface View {
   catchUp(): void;
   setHeight(pixels: number): void;
   close(): void;
+  readonly parts: Parts;
 }
 
 /** Controls that need the kernel; text in the panel can still be read and copied. */
@@ -106,6 +109,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   });
   const visibility = new Visibility(root, () => void actions.catchUp(settings.revision));
   const view = {
+    parts,
     catchUp: () => void (visibility.isVisible && actions.catchUp(settings.revision)),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
@@ -123,6 +127,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   void stage.size().then(async () => {
     // Where the panel is decides how much of the view is canvas.
     placePanel(root, store);
+    if (settings.isPane) store.set({ panelOpen: false, minimap: false });
     const size = await stage.size();
     const open = (canvas: Viewport) => actions.open(canvas, canvas.width > 0 && settings.isAlone());
     if (!parts.readOnly) unshape = followShape(root, parts, size, open);

@@ -20,8 +20,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   panels: ["protocol", "state", "render", "interaction"],
   styles: [],
   "app.ts": ["protocol", "rpc", "state", "render", "interaction", "panels", "styles"],
-  "widget.ts": ["app.ts", "rpc"],
-  offline: ["app.ts", "protocol", "rpc"],
+  beside: ["app.ts", "protocol", "rpc", "state", "render", "interaction", "panels", "styles"],
+  "widget.ts": ["app.ts", "beside", "rpc"],
+  offline: ["app.ts", "beside", "protocol", "rpc"],
   jupyterlab: ["rpc", "state"],
 };
 

@@ -109,7 +109,7 @@ METHODS: dict[str, Method] = {
     "table with costs": lambda e, _: e.table(batch=1),
     "table": lambda e, _: e.table(),
     "lint": lambda e, _: e.lint(),
-    "summary": lambda e, _: e.summary(),
+    "inspect the whole": lambda e, _: repr(e.inspect()),
     "preview of JSON": lambda e, _: e.preview(
         {"command": "bypass", "arguments": {"what": relu(e)}}
     ),

@@ -1,4 +1,4 @@
-"""`editor.summary()`, `editor.preview()` and `--json`: what programs read of a graph, and what they
+"""`editor.inspect()`, `editor.preview()` and `--json`: what programs read of a graph, and what they
 would change.
 """
 
@@ -26,7 +26,7 @@ def example() -> tgw.GraphEditor:
 
 
 def test_a_summary_has_at_most_60_short_lines_of_a_graph_with_loops_and_many_outputs() -> None:
-    lines = tgw.edit(MODELS / "seq2seq_v1.meta").summary().splitlines()
+    lines = repr(tgw.edit(MODELS / "seq2seq_v1.meta").inspect()).splitlines()
     assert 20 < len(lines) <= 60
     assert max(map(len, lines)) <= 160
     assert "input: ids:0 int32 (None, None)" in lines
@@ -55,7 +55,7 @@ def graph_of_many_signatures(count: int) -> Any:
 
 @pytest.mark.parametrize("count", [0, 1, 40, 57])
 def test_each_section_of_a_summary_has_its_share_however_long_the_others_are(count: int) -> None:
-    lines = tgw.edit(graph_of_many_signatures(count)).summary().splitlines()
+    lines = repr(tgw.edit(graph_of_many_signatures(count)).inspect()).splitlines()
     assert len(lines) <= 60
     heads = ["ops", "edits", "input", "output", "cost", "scope s0/", "lint"]
     for head in [

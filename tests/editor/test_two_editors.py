@@ -149,7 +149,7 @@ def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_
             for each in (second, editor, second):  # each can still be worked with
                 refused(each.undo)
                 refused(each.redo)
-                assert each.summary(), (other, name)
+                assert repr(each.inspect()), (other, name)
                 assert each.history.lines is not None, (other, name)
 
 

@@ -14,7 +14,7 @@ LOOKS = {
     "session": lambda editor: editor.session,
     "cost": lambda editor: editor.table(batch=1),
     "scene": lambda editor: editor.view.scene(),
-    "summary": lambda editor: editor.summary(),
+    "inspect": lambda editor: repr(editor.inspect()),
     "preview": lambda editor: editor.preview(editor.clone, editor.ops(scope="net")),
     "clone": lambda editor: editor.clone(editor.ops(scope="net"), variables="shared"),
 }

@@ -85,7 +85,7 @@ METHODS: dict[str, Method] = {
     "scene": lambda o: o.editor.view.scene(),
     "svg": lambda o: o.editor.view.to_svg(),
     "open_all": lambda o: (o.editor.view.expand(), o.editor.view.scene()),
-    "summary": lambda o: o.editor.summary(),
+    "inspect the whole": lambda o: repr(o.editor.inspect()),
     "table": lambda o: o.editor.table(),
     "cost": lambda o: o.editor.table(batch=1),
     "color_by": lambda o: [o.editor.view.color_by(way) for way in ("type", "FLOPs", "dtype")],
@@ -183,7 +183,7 @@ METHODS: dict[str, Method] = {
     "extract": lambda o: o.editor.extract([o.x], [o.y]).session,
     "session, extract": lambda o: (o.editor.session, o.editor.extract([o.x], [o.y])),
     "split": lambda o: o.editor.split([f"{o.middle}:0"]),
-    "enter": lambda o: in_bodies(o, lambda e: (e.view.scene(), e.summary(), e.lint())),
+    "enter": lambda o: in_bodies(o, lambda e: (e.view.scene(), repr(e.inspect()), e.lint())),
     "enter, fold_constants": lambda o: in_bodies(o, lambda e: e.passes.fold_constants()),
     "enter, insert": lambda o: in_bodies(
         o, lambda e: (e.insert(first_tensor(e), "Identity"), e.undo())

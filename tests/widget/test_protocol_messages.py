@@ -228,7 +228,7 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
     front: FrontEnd, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     # ipywidgets logs an exception of a callback and goes on: the page would wait for ever.
-    handler = front.editor.view.widget._handler
+    handler = front.editor.view.widget._pane._handler
     if fault == "the refusal cannot be written":
         monkeypatch.setattr(handler, "refusal_reply", lambda _: 1 / 0)
         replies, kind = (

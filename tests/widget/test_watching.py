@@ -97,5 +97,5 @@ def test_a_question_that_reads_what_was_added_lets_the_views_draw_it() -> None:
     before = widget.revision
     with graph.as_default():
         tf.constant(1.0, name="late")
-    widget.answer(1, {"id": 1, "type": "describe_model", "batch": 0, "large": False})
+    widget._pane.answer(1, {"id": 1, "type": "describe_model", "batch": 0, "large": False})
     assert widget.revision == before + 1

@@ -69,7 +69,7 @@ def print_summary(options: argparse.Namespace) -> int:
     """Print what a graph is, in at most 60 lines."""
     check_sources(options.file)
     with progress_bar(), own_shapes_only():
-        text = _open_editor(options).summary()
+        text = repr(_open_editor(options).inspect())
     print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
     return 0
 
@@ -130,6 +130,8 @@ def print_diff(options: argparse.Namespace) -> int:
     if is_checkpoint(options.before) and is_checkpoint(options.after):
         if options.feeds:
             raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
+        if options.html:
+            raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(
             ChangedValue(name, name, distance) for name, distance in changed.items() if distance
@@ -145,8 +147,11 @@ def print_diff(options: argparse.Namespace) -> int:
         before: object = options.before
         if options.signature is None:
             after.view.leave(0)
-        if any(how.values()):
-            before = _open_editor(argparse.Namespace(file=options.before, **how))
+        if any(how.values()) or options.html:
+            opened = _open_editor(argparse.Namespace(file=options.before, **how))
+            if options.signature is None:
+                opened.view.leave(0)
+            before = opened
         else:
             tell(f"Opening {escape(Path(options.before).name)}")
         difference = replace(
@@ -160,6 +165,12 @@ def print_diff(options: argparse.Namespace) -> int:
             tell("Running both graphs")
             feeds = parse_feeds(options.feeds, after)
             comparison = after.compare(feeds, before, "all", tolerance=options.tolerance)
+        if options.html:
+            tell("Writing the page")
+            both = import_module("tfgraphwidget").beside(before, after)
+            if comparison is not None:
+                both.take(comparison)
+            both.save(options.html)
     return _print_difference(options, difference, comparison)
 
 

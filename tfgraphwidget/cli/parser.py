@@ -241,6 +241,7 @@ def _add_diff(add: Add) -> None:
         "before.pb after.pb",
         "a.pb b/ --json",
         "a.pb b.pb --feeds x=random:1,224,224,3 --tolerance 1e-4",
+        "a.pb b.pb --html compare.html",
     )
     diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
     diff.add_argument(
@@ -274,6 +275,12 @@ def _add_diff(add: Add) -> None:
         metavar="NUMBER",
         help="the largest difference that counts as equal, by the largest magnitude of a tensor; "
         "by default what rounding explains",
+    )
+    diff.add_argument(
+        "--html",
+        metavar="OUT.html",
+        help="write a page too, with both graphs in two panes, the list of differences and, with "
+        "--feeds, the numbers",
     )
     diff.add_argument(
         "--json",

@@ -1,4 +1,6 @@
 from . import synchronization as synchronization
+from .beside import Beside as Beside
+from .beside import open_beside as open_beside
 from .edit_methods import passes as passes
 from .evaluation import original_name as original_name
 from .file_page import save_page_of as save_page_of

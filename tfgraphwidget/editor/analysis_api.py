@@ -17,6 +17,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, DifferenceKind, effects_of
 from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import (
     KerasModel,
     Module,
@@ -30,6 +31,7 @@ from tfgraphwidget.tf_types import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from tfgraphwidget.editor.beside import Beside
     from tfgraphwidget.editor.inspection import Inspection
 
 
@@ -40,16 +42,18 @@ class AnalysisAPI(ArgumentChecks):
 
     # One op
 
-    def inspect(self, op: OpLike) -> Inspection:
-        """Describe an op or a scope as the inspector of the panel does.
+    def inspect(self, op: OpLike = "/") -> Inspection:
+        """Describe an op or a scope as the inspector of the panel does; or the whole graph.
 
         Args:
             op: The op, a tensor of it, or the name of a scope; "/" for the whole graph.
 
         Returns:
-            The Inspection, which prints as a table: type, device, tensors with dtypes and static
-            shapes, attributes, the value of a variable or constant, documentation, and the lines of
-            Python that made the op. `.rows()` and `.table()` are the same as data.
+            The Inspection. That of the whole graph prints as at most 60 lines: its ops, inputs,
+            outputs, scopes and costs, and what is odd; others as a table: type, device, tensors
+            with dtypes and static shapes, attributes, the value of a variable or constant,
+            documentation, and the lines of Python that made the op. `.rows()` and `.table()` are
+            the same as data.
 
         Raises:
             UnknownName: The graph has neither an op nor a scope of that name.
@@ -61,13 +65,71 @@ class AnalysisAPI(ArgumentChecks):
             ('VarHandleOp', 'resource', (8, 3))
             >>> [attribute.text for attribute in op.attributes if attribute.name == "shape"]
             ['(8, 3)']
+            >>> lines = str(tgw.example().inspect()).splitlines()
+            >>> lines[0], lines[3], lines[5]
+            ('Graph', 'input: x:0 float32 (None, 4)', 'output: loss:0 float32 ()')
         """
         name = op if isinstance(op, str) else self._core.arguments.name(op)
+        if name == "/":
+            from tfgraphwidget.editor.summary import GraphInspection
+
+            return GraphInspection(self._core, name)
         from tfgraphwidget.editor.inspection import Inspection
 
         return Inspection(self._core, name)
 
     # Differences
+
+    def beside(
+        self,
+        other: object = None,
+        *,
+        pairs: Mapping[TensorKey, object] | None = None,
+        feeds: Mapping[TensorKey, object] | None = None,
+        tolerance: float | Mapping[str, float] | None = None,
+    ) -> Beside:
+        """Show the graph as it was opened and as it is now in two panes; or two models.
+
+        The panes move, zoom, expand and select together. A list of the differences, by scope, is
+        stepped through with its buttons or with n and p.
+
+        Args:
+            other: The model in the right pane, beside this one in the left: another editor, or
+                what `tgw.edit` opens. None for the graph as it was opened in the left pane, and as
+                it is now in the right one.
+            pairs: {op of the left graph: op of the right one}, where these are not matched as they
+                should be.
+            feeds: {tensor of the right graph: value}, to run both and compare all tensors: both
+                drawings are colored by the difference, and the first divergence is selected.
+            tolerance: What counts as equal; see `compare`.
+
+        Returns:
+            The Beside, which is displayed as the last line of a cell, is false in `if` where
+            nothing differs, and can be saved as a page: `.save("compare.html")`.
+
+        Raises:
+            NotAGraph: `other` holds no graph or cannot be read.
+            UnknownName: A name in `pairs` is not that of an op.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.bypass("net/hidden/Relu")
+            >>> editor.beside()
+            as it was opened → as it is now:
+            3 ops changed
+                net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
+                gradients/net/logits_grad/MatMul_1: input 0 net/hidden/Relu:0 → net/hidden/Add:0
+            >>> bool(editor.beside(tgw.example(), feeds={"x:0": [[1, 2, 3, 4]]}))
+            True
+        """
+        from tfgraphwidget.editor import beside
+
+        make: Any = type(self)  # a GraphEditor
+        show = self._core.show
+        return beside.open_beside(
+            self, other, lambda thing: make(open_source(thing), show), show, pairs, feeds, tolerance
+        )
 
     def diff(
         self,
@@ -363,25 +425,6 @@ class AnalysisAPI(ArgumentChecks):
         """Save the graph as `save(path)` does."""
         editor: Any = self  # a GraphEditor, which has the methods of FileAPI too
         return editor.save(path, timeout=seconds)
-
-    def summary(self) -> str:
-        """Describe the current graph in at most 60 lines of text: its ops, inputs, outputs, scopes
-        and costs.
-
-        `tfgraphwidget info FILE --summary` prints it.
-
-        Returns:
-            The lines.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> lines = tgw.example().summary().splitlines()
-            >>> lines[0], lines[3], lines[5]
-            ('Graph', 'input: x:0 float32 (None, 4)', 'output: loss:0 float32 ()')
-        """
-        from tfgraphwidget.editor.summary import summarize
-
-        return summarize(self._core)
 
     # Functions and models
 

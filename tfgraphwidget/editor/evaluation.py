@@ -57,12 +57,14 @@ _ALL, WEIGHTS = "all", "weights"
 class Evaluator:
     """Runs the current graph on feeds, and keeps what was found until the next edit.
 
-    `difference` is the Difference that the drawing shows, or None.
+    `difference` is the Difference that the drawing shows, or None; `difference_to` one that leads
+    from this graph to another, beside which it is drawn.
     """
 
     def __init__(self, executor: EditExecutor, arguments: ArgumentResolver) -> None:
         self._executor, self._arguments = executor, arguments
         self.difference: Difference | None = None
+        self.difference_to: Difference | None = None
         self._probed: tuple[tuple[str, ...], History, runtime.measure.probe.Probe] | None = None
         self._measured: tuple[tuple[str, ...], History, Measurement] | None = None
 
@@ -114,8 +116,22 @@ class Evaluator:
 
     # Differences
 
-    def diff(self, before: Any) -> Difference:
-        """Compare the current graph with `before`; see `AnalysisAPI.diff`."""
+    def marks(self) -> Mapping[str, int] | None:
+        """How each op differs that does, by its name, as `DIFFERS` numbers it; None if that is not
+        shown.
+        """
+        is_after = self.difference is not None
+        difference = self.difference if is_after else self.difference_to
+        if difference is None:
+            return None
+        return difference.rest.marks(len(self._executor.index), is_after=is_after)
+
+    def diff(self, before: Any, pairs: Mapping[str, str] | None = None) -> Difference:
+        """Compare the current graph with `before`; see `AnalysisAPI.diff`.
+
+        Args:
+            pairs: {op of `before`: op of this graph}, as far as a caller knows them better.
+        """
         executor = self._executor
         index = executor.index
         if before is not None:
@@ -130,7 +146,7 @@ class Evaluator:
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
             changes = difference(
-                *(other.index, index, None, bodies),
+                *(other.index, index, pairs, bodies),
                 whole_library=is_whole,
                 assets=assets,
                 outputs=_outputs_of_both(other.source, executor.source),
@@ -155,7 +171,11 @@ class Evaluator:
         bodies = partial(_open_body, executor.view.body), partial(_open_body, executor.view.body)
         is_whole = len(executor.navigator.path) == 1
         changes = difference(
-            executor.view.target.first, index, originals, bodies, whole_library=is_whole
+            executor.view.target.first,
+            index,
+            {**originals, **(pairs or {})},
+            bodies,
+            whole_library=is_whole,
         )
         new_names = dict(changes.renamed) if is_whole else None
         signatures = signature_changes(executor.source.signatures, executor.signatures, new_names)

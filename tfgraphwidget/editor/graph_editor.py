@@ -52,7 +52,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             connect, rename, set_attr, set_constant, set_device, set_trainable, add_control_inputs,
             remove_control_inputs, freeze
         apply and undo: apply, batch, preview, undo, redo, renew
-        examine: inspect, summary, table, measure, probe, compare, diff, lint
+        examine: inspect, table, measure, probe, compare, diff, beside, lint
         save: save, extract, split, to_module, to_function, to_keras, to_networkx, bytes(editor)
         editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by,
             to_svg, widget

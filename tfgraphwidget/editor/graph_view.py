@@ -476,6 +476,22 @@ class GraphView:
         self.opened = frozenset()
         self.memo.forget_history()
 
+    def open_only(self, scopes: Iterable[str], names: Iterable[str]) -> None:
+        """Open some scopes and groups, and those around some items; close all others.
+
+        Raises UnknownName, and GraphEditError if more would be drawn than a page can show.
+
+        Args:
+            scopes: The scopes and groups.
+            names: The ops, tensors and scopes.
+        """
+        nodes = [self._node(name) for name in scopes]
+        nodes += [outer for node in nodes for outer in self.outline.ancestors(node)]
+        nodes += [node for name in names for node in self._place(name)[2]]
+        opened = self._names(nodes)
+        self._refuse_too_many(opened, "open_only")
+        self.opened = opened
+
     def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
         """Raise GraphEditError if these scopes show too many items; constants that are drawn as
         badges count too.

@@ -608,6 +608,7 @@ def page_input(core: EditorCore) -> export.PageInput:
         color_by=core.coloring.current,
         entered=core.navigator,
         colors=core.coloring,
+        marks=core.evaluator.marks(),
         trust=core.source.trust,
     )
 

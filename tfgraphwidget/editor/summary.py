@@ -4,11 +4,13 @@ unknown model.
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -24,8 +26,18 @@ _MOST_TYPES = 10
 _LONGEST = 160  # characters of a line
 
 
+class GraphInspection(Inspection):
+    """The facts about the whole graph: an Inspection that prints as a summary."""
+
+    def __repr__(self) -> str:
+        return summarize(self._core)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
 def summarize(core: EditorCore) -> str:
-    """The summary; see `AnalysisAPI.summary`."""
+    """The summary; see `AnalysisAPI.inspect`."""
     lines = [*_head(core), *_inputs_and_outputs(core), *_scopes(core), *_oddities(core)]
     return "\n".join(escape(line)[:_LONGEST] for line in lines)
 

@@ -41,4 +41,5 @@ from .writer import check_destination as check_destination
 from .writer import save_document as save_document
 from .writer import save_graph as save_graph
 from .writer import save_page as save_page
+from .writer import save_pages as save_pages
 from .writer import unwritable_refused as unwritable_refused

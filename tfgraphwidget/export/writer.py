@@ -129,6 +129,29 @@ def save_page(path: Path, page_input: PageInput) -> Path:
     return path
 
 
+def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes) -> Path:
+    """Write a page of two graphs in two panes; see `save_page`.
+
+    Args:
+        path: The file, whose name ends in ".html".
+        before: The graph in the left pane.
+        after: The graph in the right pane.
+        document: What the page knows of both together, gzipped.
+
+    Returns:
+        The path.
+
+    Raises:
+        GraphEditError: If it cannot be written; all files are unchanged then.
+    """
+    from tfgraphwidget.export.html.page import PageOfTwo
+
+    with unwritable_refused(path):
+        checked_kind(path, folder=False, frozen=False)
+        save_document(path, PageOfTwo(before, after, document), [])
+    return path
+
+
 def _save_file(path: Path, write: Callable[[Path], object], notices: list[str]) -> None:
     """Write a file, or a SavedModel, to what a path leads to."""
     notices += recover(path.parent)

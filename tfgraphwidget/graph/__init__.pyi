@@ -46,6 +46,7 @@ from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
+from .diff import DIFFERS as DIFFERS
 from .diff import Asset as Asset
 from .diff import Assets as Assets
 from .diff import CalledBody as CalledBody
@@ -53,6 +54,7 @@ from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import DifferenceKind as DifferenceKind
 from .diff import difference as difference
+from .diff import renamed_parts as renamed_parts
 from .diff import signature_changes as signature_changes
 from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles

@@ -37,6 +37,8 @@ _MOST = 12  # lines of each kind that are printed
 _MOST_LINES = 60  # that are printed: what one screen shows
 DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
 """What a difference can leave out."""
+DIFFERS = ("", "added", "changed", "removed", "renamed")
+"""How an op may differ, by the number that a drawing has for it."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
 _DIGITS = re.compile(r"\d+")
@@ -277,6 +279,32 @@ class Difference:
             for kind, names in kinds.items()
         }
 
+    def marks(self, ops: int, *, is_after: bool) -> dict[str, int]:
+        """The ops of one graph that differ, by the place in `DIFFERS` of how they do.
+
+        That a scope with most ops has another name is one fact, and no mark on each of them.
+
+        Args:
+            ops: How many ops the graph has.
+            is_after: Whether these are of the graph that the difference leads to.
+        """
+        most = Counter(renamed_parts(*pair) for pair in self.renamed).most_common(1)
+        whole = most[0][0] if most and most[0][1] > ops / 2 else None
+        alone, own, name = (
+            ("added", self.added, "name") if is_after else ("removed", self.removed, "was")
+        )
+        new_names = {after: before for before, after in self.renamed}
+        called = (each.path[0].partition(":")[0] for each in self.inside)
+        kinds = {
+            "renamed": (pair[is_after] for pair in self.renamed if renamed_parts(*pair) != whole),
+            "changed": (
+                *(getattr(op, name) for op in self.changed),
+                *(op if is_after else new_names.get(op, op) for op in called),
+            ),
+            alone: own,
+        }
+        return {op: DIFFERS.index(kind) for kind, names in kinds.items() for op in names}
+
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function
         and so on.
@@ -402,14 +430,27 @@ def _kind_of(detail: Detail) -> DifferenceKind | None:
     return "attributes" if detail.what.startswith("attr ") else None
 
 
+def renamed_parts(before: str, after: str) -> tuple[str, str]:
+    """Two names without the parts at the end that are equal: the scope that was renamed.
+
+    Args:
+        before: The name of an op before.
+        after: Its name after.
+
+    >>> renamed_parts("net/a/w", "web/a/w")
+    ('net', 'web')
+    """
+    here, there = before.split("/"), after.split("/")
+    while len(here) > 1 and len(there) > 1 and here[-1] == there[-1]:
+        here, there = here[:-1], there[:-1]
+    return "/".join(here), "/".join(there)
+
+
 def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Renamings as people see them: a scope that was renamed is one."""
     count: Counter[tuple[str, str]] = Counter()
     for before, after in renamed:
-        here, there = before.split("/"), after.split("/")
-        while len(here) > 1 and len(there) > 1 and here[-1] == there[-1]:
-            here, there = here[:-1], there[:-1]
-        count["/".join(here), "/".join(there)] += 1
+        count[renamed_parts(before, after)] += 1
     return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import Effect, GraphIndex, distinct
+from tfgraphwidget.graph import DIFFERS, Effect, GraphIndex, distinct
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
@@ -105,7 +105,13 @@ PAINT_FIELDS = (
         0,
     ),
     ("fresh", "u1", 0),  # 1: made by the last edit
-    ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
+    # While comparing: 1 added, 2 changed, 3 removed, 4 renamed. A scope is what all in it is, or
+    # else changed.
+    (
+        "differs",
+        "u1",
+        0,
+    ),
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
     ("unused", "u1", 0),  # 1: edits have left it without consumers
     # Of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS.
@@ -359,14 +365,24 @@ def key_of(scene: Scene, item: int) -> str:
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
 
-def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
-    """Mark the items whose ops were added or changed.
+def mark_differences(scene: Scene, marks: Mapping[str, int]) -> npt.NDArray[np.uint8]:
+    """Mark the items whose ops differ.
+
+    Args:
+        marks: The place in `DIFFERS` of how an op differs, by its name.
 
     Returns:
-        uint8 per item: 1 if all its ops are added, 2 if some are added or changed, else 0.
+        uint8 per item: the mark that all its ops have; 2, changed, if some differ, else 0.
     """
-    wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
-    return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
+    ids = scene.index.ids
+    of_op = np.zeros(len(scene.index), np.uint8)
+    for name, mark in marks.items():
+        if name in ids:
+            of_op[ids[name]] = mark
+    marked = np.where(_coverage(scene, of_op > 0) > 0, DIFFERS.index("changed"), 0)
+    for mark in set(marks.values()):
+        marked[_coverage(scene, of_op == mark) == 2] = mark
+    return marked.astype(np.uint8)
 
 
 def mark_probed(scene: Scene, fine: Mask, bad: Mask) -> npt.NDArray[np.uint8]:

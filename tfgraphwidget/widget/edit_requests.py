@@ -379,16 +379,12 @@ class EditRequests:
         if self._editor.view.difference is None:
             return ()
         difference = self._editor.view.difference.rest
-        changed = dict.fromkeys(
-            [
-                *(change.name for change in difference.changed),
-                *(after for _, after in difference.renamed),
-            ]
-        )
+        changed = dict.fromkeys(change.name for change in difference.changed)
         names = {
             "added": difference.added,
             "removed": difference.removed,
             "changed": tuple(changed),
+            "renamed": tuple(after for _, after in difference.renamed if after not in changed),
         }
         return tuple(
             p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops
@@ -420,11 +416,10 @@ class EditRequests:
 
     def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
-        difference, index = self._editor.view.difference, scene.index
+        index, marks = scene.index, self._editor._core.evaluator.marks()
         fields: dict[str, Any] = {}
-        if difference is not None:
-            differ = difference.rest.ops(index)
-            fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
+        if marks is not None:
+            fields["differs"] = scenes.mark_differences(scene, marks)
         probed = {
             op: stats
             for op, stats in self._editor._core.evaluator.probed.items()

@@ -274,6 +274,8 @@ class RequestHandler:
         match request:
             case p.ExpandAll(everything):
                 (editor.view.expand if everything else editor.view.collapse)()
+            case p.OpenOnly(scopes, names):
+                self._core.view.open_only(scopes, names)
             case p.Hide(command, names):
                 self._hide(command, names)
             case p.SetDirection(direction):

@@ -1,10 +1,11 @@
-"""GraphWidget: the editor in the browser. A message in, one editor call, one reply out."""
+"""The editor in the browser, and two of them. A message in, one editor call, one reply out."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,21 +14,26 @@ import traitlets
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.widget import protocol
-from tfgraphwidget.widget.delivery import Message
 from tfgraphwidget.widget.exporter import Exporter
-from tfgraphwidget.widget.protocol import codec
-from tfgraphwidget.widget.request_handler import RequestHandler
+from tfgraphwidget.widget.pane import Pane, id_of
 from tfgraphwidget.widget.request_loop import RequestLoop
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor import EditorSnapshot, GraphEditor
+    from tfgraphwidget.editor import Beside, GraphEditor
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_SECONDS_BETWEEN_LOOKS = 60.0  # while the graph or its file cannot be read
-_CANCELLED = "Cancelled; nothing has changed."
-_DONE = "Cancelled when the edit was done already; History has it, and undo takes it back."
 _BUNDLE = Path(__file__).parents[1] / "static" / "widget.js"
+
+
+def bundle() -> str:
+    """The script of the page. Raises GraphEditError when it has not been built."""
+    if not _BUNDLE.is_file():
+        raise GraphEditError(
+            "The widget's bundle has not been built; "
+            + in_cell("run `node build.mjs` in labextension/, or install the package.")
+        )
+    return _BUNDLE.read_text(encoding="utf-8")
 
 
 class GraphWidget(anywidget.AnyWidget):
@@ -49,16 +55,10 @@ class GraphWidget(anywidget.AnyWidget):
     def __init__(
         self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object
     ) -> None:
-        if not _BUNDLE.is_file():
-            raise GraphEditError(
-                "The widget's bundle has not been built; "
-                + in_cell("run `node build.mjs` in labextension/, or install the package.")
-            )
-        super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
+        super().__init__(_esm=bundle(), **traits)
         self._editor = editor
-        self._handler = RequestHandler(editor, exporter)
-        self._requests = RequestLoop(self, self)
-        self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
+        self._pane = Pane(editor, exporter, self._follow)
+        self._requests = RequestLoop(self, self._pane)
         editor._core.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
@@ -80,10 +80,7 @@ class GraphWidget(anywidget.AnyWidget):
         """Take in what others have added to the graph or written to its file; views then ask for
         the new drawing.
         """
-        if self._editor._core.file_watch is not None:
-            self._editor._core.file_watch.look()
-        if self._editor._core.target.is_outdated():
-            self._follow()
+        self._pane.catch_up()
 
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of
@@ -92,63 +89,69 @@ class GraphWidget(anywidget.AnyWidget):
         editor = self._editor
         self.inputs, self.outputs = editor._core.view.boundary
         self.selection = editor.selection.ops if editor.selection is not None else ()
-        self.revision = self._handler.revision = self.revision + 1
+        self.revision = self._pane.revision = self.revision + 1
 
     def _receive(self, _: object, message: object, __: object) -> None:
         """Answer one message of the browser."""
-        identifier = message.get("id") if isinstance(message, dict) else None
-        self._requests.receive(identifier if codec.is_whole(identifier) else -1, message)
+        self._requests.receive(id_of(message), message)
 
-    # What the loop of requests asks for: see `Responder`
 
-    def answer(self, number: int, request: object) -> Message:
-        """Handle a request, and return the reply to it; see `Responder.answer`."""
-        if self._editor._core.target.is_outdated():  # a request may read it on, and draw nothing
-            self._follow()
-        self._before_request = self._handler.snapshot()
-        reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))
-        message = codec.encode(number, reply), buffers
-        self._before_request = None
-        return message
+class BesideWidget(anywidget.AnyWidget):
+    """Two graphs in two panes of one widget, and what the page knows of both together.
 
-    def refuse(self, number: int, _: object, error: BaseException) -> Message:
-        """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
-        before, self._before_request = self._before_request, None
-        try:
-            if isinstance(error, KeyboardInterrupt):
-                reply = self._take_back(before)
-            elif isinstance(error, GraphEditError):
-                reply = self._handler.refusal_reply(error)
-            else:
-                reply = self._failure(error)
-        except Exception as further:
-            reply = self._failure(further)
-        return codec.encode(number, reply), []
+    Each message says which pane it comes from: `side` 0 is the left one. `document` is that of
+    `Beside`, and `revisions` count the changes of each graph. `height` is in pixels.
+    """
 
-    def working(
-        self, number: int, _: object, what: str, done: int, total: int
-    ) -> dict[str, object]:
-        """Return the message that says how far a request is; see `Responder.working`."""
-        return codec.encode(number, protocol.Working(what, done, total))
+    _esm = traitlets.Unicode().tag(sync=True)
+    revisions = traitlets.List([0, 0]).tag(sync=True)
+    document = traitlets.Bytes().tag(sync=True)
+    height = traitlets.Int(640).tag(sync=True)
+    software_canvas = traitlets.Bool(True).tag(sync=True)
 
-    def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:
-        """The user has canceled a request: restore the view and the selection, unless an edit was
-        made already.
+    def __init__(self, beside: Beside, **traits: object) -> None:
+        super().__init__(_esm=bundle(), document=beside.document(), **traits)
+        self._beside, self._drawn = beside, beside.difference
+        editors = beside.before, beside.after
+        self._follows = [partial(self._follow, side) for side in range(2)]
+        self._panes = [
+            Pane(editor, None, follow)
+            for editor, follow in zip(editors, self._follows, strict=True)
+        ]
+        self._requests = [RequestLoop(self, pane) for pane in self._panes]
+        for editor, follow in zip(editors, self._follows, strict=True):
+            editor._core.listeners.append(follow)
+        self.on_msg(self._receive)
+
+    def close(self) -> None:
+        """Show nothing any more, and follow no editor."""
+        super().close()
+        for pane, follow in zip(getattr(self, "_panes", ()), self._follows, strict=True):
+            if follow in pane.editor._core.listeners:
+                pane.editor._core.listeners.remove(follow)
+
+    def _follow(self, side: int) -> None:
+        """A graph has changed, or what is shown of it: its pane asks again; and after an edit both
+        are compared again.
         """
-        unchanged = before is None or before.restore()
-        self._editor._core.listeners.notify()  # they may have seen what was put back
-        return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
+        revisions = list(self.revisions)
+        revisions[side] += 1
+        if self._beside.difference is not self._drawn:
+            self._drawn, self.document = self._beside.difference, self._beside.document()
+            revisions[1 - side] += 1
+        for pane, revision in zip(self._panes, revisions, strict=True):
+            pane.revision = revision
+        self.revisions = revisions
 
-    def _failure(self, error: BaseException) -> protocol.Refusal:
-        """The person sees what went wrong; the traceback goes to the kernel's log, not into the
-        panel.
-        """
-        self.log.error("tfgraphwidget: a request failed", exc_info=error)
-        text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
-        return protocol.Refusal(
-            f"{type(error).__name__} in the kernel: {text}; History says what was done before it.",
-            (),
+    def _receive(self, _: object, message: object, __: object) -> None:
+        """Answer one message of a pane."""
+        side = message.get("side") if isinstance(message, dict) else None
+        request = (
+            {key: value for key, value in message.items() if key != "side"}
+            if isinstance(message, dict)
+            else message
         )
+        self._requests[1 if side == 1 else 0].receive(id_of(message), request)
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:

@@ -9,6 +9,7 @@ import type {
   InspectReply,
   PictureRequest,
   PinRequest,
+  Request,
   SelectMatchingRequest,
   SelectRequest,
   SetDirectionRequest,
@@ -17,7 +18,7 @@ import type {
 } from "../protocol/messages";
 import { at, BADGE, isScope, keyOf, visibleItem } from "../protocol/scene";
 import type { Viewport } from "../render/camera/camera";
-import type { Anchor } from "../render/camera/destination";
+import type { Anchor, Arrival } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
 import type { SceneTarget } from "../state/reply-handler";
@@ -140,6 +141,11 @@ export class Actions {
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
     await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? REOPEN : null));
+  }
+
+  /** Do what was done in a linked view; it is not done there once more. */
+  echo(request: Request, arrival: Arrival = {}): Promise<void> {
+    return this.#queue.enqueue(() => ({ ...request, echo: true }), arrival);
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */

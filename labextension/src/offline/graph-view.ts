@@ -78,6 +78,9 @@ export class OfflineGraphView {
       case "expand_all":
         this.#opened.fill(request.everything ? 1 : 0);
         return this.#drawnReply();
+      case "open_only":
+        this.#openOnly(request.scopes, request.names);
+        return this.#drawnReply();
       case "reveal":
         return this.#drawnReply(this.#reveal(request.name));
       case "inspect":
@@ -204,6 +207,17 @@ export class OfflineGraphView {
 
   #open(node: number): void {
     for (const around of this.#graph.around(node)) this.#opened[around] = 1;
+  }
+
+  #openOnly(scopes: readonly string[], names: readonly string[]): void {
+    this.#opened.fill(0);
+    for (const scope of scopes) this.#open(this.#graph.node(scope));
+    for (const name of names) {
+      const op = name.endsWith("/") ? -1 : this.#graph.op(name);
+      const around =
+        op >= 0 ? this.#graph.containers(op) : this.#graph.around(this.#graph.node(name)).slice(1);
+      for (const each of around) this.#opened[each] = 1;
+    }
   }
 
   /** Open what is around an op, a tensor or a scope; its name. */

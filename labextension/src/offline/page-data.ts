@@ -102,6 +102,11 @@ export class Data {
     );
   }
 
+  /** Whether there is a column, which not all pages have. */
+  has(name: string): boolean {
+    return this.#columns.has(name);
+  }
+
   column(name: string): Numbers {
     const found = this.#columns.get(name);
     if (!found) throw new Error(`This page is not whole: it has no "${name}"; write it again.`);
@@ -143,9 +148,12 @@ function parse<T>(whole: ArrayBuffer, place: number, size: number): T {
   return JSON.parse(new TextDecoder().decode(new Uint8Array(whole, place, size)));
 }
 
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+}
+
 /** The contents of base64 text that holds gzipped bytes. */
 export async function unpack(text: string): Promise<Contents> {
-  const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Contents(await new Response(stream).arrayBuffer());
 }

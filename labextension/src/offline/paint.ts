@@ -29,7 +29,8 @@ export function addPaint(to: Fields, drawing: Drawing, graph: Graph, painted: Pa
     "u1",
     items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
   );
-  for (const name of ["fresh", "differs", "probed", "unused"]) to.add(name, "u1", none);
+  for (const name of ["fresh", "probed", "unused"]) to.add(name, "u1", none);
+  to.add("differs", "u1", differences(items, graph));
   const isNumber = (data.head.legends[painted.way]?.high ?? "") !== "";
   const read = (what: "tint" | "note") =>
     items.map(({ kind, row }) => {
@@ -53,6 +54,27 @@ export function addPaint(to: Fields, drawing: Drawing, graph: Graph, painted: Pa
     read("note").map((code) => data.head.texts[code] ?? ""),
   );
   to.add("selected_line", "u1", selectedLines(drawing, graph, painted.chosen));
+}
+
+const CHANGED = 2;
+
+/** As mark_differences: a scope is what all its ops are, or else changed if one of them differs. */
+function differences(items: readonly Item[], graph: Graph): number[] {
+  const { data } = graph;
+  if (!data.has("op_differs")) return items.map(() => 0);
+  const marks = data.column("op_differs");
+  const whole = data.column("node_ops");
+  const counts = [0, 1, 2, 3, 4].map((mark) =>
+    countByNode(
+      graph,
+      Uint8Array.from(marks, (each) => Number(each === mark)),
+    ),
+  );
+  return items.map(({ op, node }) => {
+    if (op >= 0) return at(marks, op);
+    const only = counts.findIndex((count) => at(count, node) === at(whole, node));
+    return only >= 0 ? only : CHANGED;
+  });
 }
 
 /** As in VisibleGraph: the number of a tensor is its op's times this, and its output's. */

@@ -414,6 +414,13 @@ export interface ExpandAllRequest {
   everything: boolean;
 }
 
+/** Open these scopes, and those around these ops, tensors and scopes; close all others. */
+export interface OpenOnlyRequest {
+  type: "open_only";
+  scopes: string[];
+  names: string[];
+}
+
 /** Open the scopes around an op, a tensor or a scope, so that it can be seen. */
 export interface RevealRequest {
   type: "reveal";
@@ -1229,6 +1236,7 @@ export type Request =
   | OpenRequest
   | ToggleRequest
   | ExpandAllRequest
+  | OpenOnlyRequest
   | RevealRequest
   | EnterRequest
   | LeaveRequest

@@ -22,6 +22,8 @@ export const FAMILIES = [
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
+/** In `differs` of a Paint: the same op under another name. */
+export const RENAMED = 4;
 /** What ops do beside computing, in the order of the bits of `effects` in a Paint. */
 export const EFFECTS = [
   "reads files",
@@ -92,7 +94,7 @@ export interface Paint {
   readonly coverage: Uint8Array;
   readonly mark: Uint8Array;
   readonly fresh: Uint8Array;
-  /** While differences are shown: 1 added, 2 changed. */
+  /** While differences are shown: 1 added, 2 changed, 3 removed, 4 renamed. */
   readonly differs: Uint8Array;
   /** Looked at in a run: 1 all finite, 2 with NaN or infinity. */
   readonly probed: Uint8Array;

@@ -35,8 +35,14 @@ export interface WidgetModel {
  */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
-/** A request, and the width and height of the canvas that the drawing of the view wraps to. */
-export type AddressedRequest = Request & { readonly pane?: readonly [number, number] };
+/**
+ * A request, and the width and height of the canvas that the drawing of the view wraps to; `echo`
+ * of what was done in a linked view before.
+ */
+export type AddressedRequest = Request & {
+  readonly pane?: readonly [number, number];
+  readonly echo?: boolean;
+};
 
 /** A reply and its binary buffer, which may be empty. */
 export type Answer = Reply & { buffer: DataView };

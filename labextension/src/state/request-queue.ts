@@ -59,12 +59,12 @@ export class RequestQueue {
    * Send the message that `request` returns, after the replies to all earlier ones; nothing if it
    * returns null.
    */
-  async enqueue(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
+  async enqueue(request: () => AddressedRequest | null, arrival: Arrival = {}): Promise<void> {
     await this.reply(request, arrival);
   }
 
   /** Like `enqueue`; resolves to the reply, or to null if there is none. */
-  reply(request: () => Request | null, arrival: Arrival = {}): Promise<Answer | null> {
+  reply(request: () => AddressedRequest | null, arrival: Arrival = {}): Promise<Answer | null> {
     const reply = this.#last.then(async () => {
       const message = this.#closed.signal.aborted ? null : request();
       if (!message) return null;
@@ -100,7 +100,11 @@ export class RequestQueue {
   }
 
   /** Send a request at once; resolves to the reply, or to null if there is none, which is shown. */
-  async send(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<Answer | null> {
+  async send(
+    message: AddressedRequest,
+    signal: AbortSignal,
+    arrival: Arrival = {},
+  ): Promise<Answer | null> {
     let reply: Answer | null = null;
     await this.#request(message, signal, {
       accept: (answer) => {
@@ -179,7 +183,11 @@ export class RequestQueue {
     });
   }
 
-  async #request(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
+  async #request(
+    message: AddressedRequest,
+    signal: AbortSignal,
+    { accept, fail }: Handlers,
+  ): Promise<void> {
     this.#store.set({ pending: this.#store.value.pending + 1 });
     const progress = this.#trackProgress();
     try {
@@ -199,7 +207,7 @@ export class RequestQueue {
     }
   }
 
-  #addressed(message: Request): AddressedRequest {
+  #addressed(message: AddressedRequest): AddressedRequest {
     const { width, height } = this.pane;
     return width >= 1 && height >= 1 ? { ...message, pane: [width, height] } : message;
   }

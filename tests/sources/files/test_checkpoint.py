@@ -82,7 +82,7 @@ def test_a_checkpoint_next_to_a_file_that_is_opened_without_it_is_reported(
     assert notice.endswith(
         f"so its variables have no values; checkpoint='{models / 'm'}' gives them."
     )
-    assert "values: the variables have none" in tgw.edit(models / "m.meta").summary()
+    assert "values: the variables have none" in repr(tgw.edit(models / "m.meta").inspect())
     shutil.copy(models / "m.meta", tmp_path)
     assert tgw.edit(tmp_path / "m.meta").source.notices == ()
     with pytest.raises(tgw.GraphEditError, match=r"open it with its checkpoint: tgw\.edit\(path, "):

@@ -105,6 +105,7 @@ PLACES = {
     **{name: f"view.{name}" for name in ("color_by", "legend", "scene", "direction", "breadcrumb")},
     **{name: f"view.{name}" for name in ("expand", "collapse", "called_functions")},
     **{name: f"source.{name}" for name in ("notices", "trusted")},
+    "summary": "inspect",
     "refresh": "source.reload",
     "follow": "source.reload",
     "to_script": "history.to_script",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,13 +34,16 @@ _PAGE = """<!doctype html>
 <body>
 <main id="tfgraphwidget"><noscript>This graph is drawn by JavaScript, which is switched off here;
 in JupyterLab, press Trust HTML above.</noscript></main>
-<script type="text/plain" id="tfgraphwidget-data">
 {data}
-</script>
 <script>{script}</script>
 </body>
 </html>
 """
+
+
+_DATA = """<script type="text/plain" id="tfgraphwidget-{what}">
+{letters}
+</script>"""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,38 @@ class Page:
         path.write_text(page(self.page_input), encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class PageOfTwo:
+    """Two graphs in two panes.
+
+    Attributes:
+        before: The graph in the left pane.
+        after: The graph in the right pane.
+        document: What the page knows of both together, gzipped.
+    """
+
+    before: PageInput
+    after: PageInput
+    document: bytes
+
+    def write(self, path: Path, _: list[str]) -> None:
+        """Write it to the file `path`."""
+        data = {
+            "before": pack_page(self.before),
+            "data": pack_page(self.after),
+            "beside": self.document,
+        }
+        titles = [" / ".join(titles_of(each)) for each in (self.before, self.after)]
+        path.write_text(_page(" → ".join(titles), data), encoding="utf-8")
+
+
 def page(page_input: PageInput) -> str:
     """The page as text. Raises GraphEditError when the bundle has not been built."""
+    return _page(" / ".join(titles_of(page_input)), {"data": pack_page(page_input)})
+
+
+def _page(title: str, data: Mapping[str, bytes]) -> str:
+    """A page with pieces of data."""
     if not _BUNDLE.is_file():
         raise GraphEditError(
             "The page's bundle has not been built; "
@@ -66,7 +100,16 @@ def page(page_input: PageInput) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src "
         "data: blob:; base-uri 'none'; form-action 'none'"
     )
-    letters = base64.b64encode(pack_page(page_input)).decode()
-    data = "\n".join(letters[at : at + _LINE] for at in range(0, len(letters), _LINE))
-    title = html.escape(" / ".join(titles_of(page_input))[:200]) or "graph"
-    return _PAGE.format(policy=policy, title=title, data=data, script=script)
+    pieces = [_DATA.format(what=what, letters=_letters(each)) for what, each in data.items()]
+    return _PAGE.format(
+        policy=policy,
+        title=html.escape(title[:200]) or "graph",
+        data="\n".join(pieces),
+        script=script,
+    )
+
+
+def _letters(data: bytes) -> str:
+    """Data in base64, in lines."""
+    letters = base64.b64encode(data).decode()
+    return "\n".join(letters[at : at + _LINE] for at in range(0, len(letters), _LINE))

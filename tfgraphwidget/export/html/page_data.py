@@ -10,8 +10,8 @@ it), `op_variable` (u1); `input_start`, `input_op`, `input_port`; `control_start
 `attribute_value` (u4, numbers of values); `op_is` (u1, a bit for each of the page's `traits`);
 `op_boundary` (u1, a bit for each of `_boundary_facts`). Per
 node of the outline: `node_parent` (i4), `node_members`, `node_ops`, `node_variables`, `node_label`
-(u4), `node_part` (u1), `node_least` (f4: the width that its name needs). And all of
-`export.html.layout_tables`.
+(u4), `node_part` (u1), `node_least` (f4: the width that its name needs). Of a graph that is
+compared, per op `op_differs` (u1). And all of `export.html.layout_tables`.
 """
 
 from __future__ import annotations
@@ -177,6 +177,10 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         index, outline, layouts, texts, [op_values for op_values, _ in encodings.values()]
     )
     arrays |= _nodes(outline, sums, layouts, texts) | _ops(index, outline, texts, values, notices)
+    if page_input.marks is not None:
+        arrays["op_differs"] = np.array(
+            [page_input.marks.get(name, 0) for name in index.names], np.uint8
+        )
     fields, buffer = _buffer(arrays)
     signature, boundary = page_graph.signature
     head = {

@@ -92,6 +92,8 @@ class PageInput:
         color_by: The current encoding, or "".
         entered: The graphs that the user has entered; None for a page of this graph alone.
         colors: The color encodings of the bodies of functions; None where these have none.
+        marks: How each op differs from another graph, see `graph.DIFFERS`, by its name; None where
+            that is not shown.
         trust: Whether the graph is trusted; if not, the page marks the ops that do more than
             compute.
     """
@@ -109,4 +111,5 @@ class PageInput:
     color_by: str = ""
     entered: EnteredViews | None = None
     colors: Colors | None = None
+    marks: Mapping[str, int] | None = None
     trust: Trust = TRUSTED

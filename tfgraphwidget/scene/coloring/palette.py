@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from tfgraphwidget.graph import DIFFERS
+
 # family -> (fill in a light theme, fill in a dark theme)
 FAMILIES: dict[str, tuple[str, str]] = {
     "other": ("#f1f3f5", "#3b4148"),
@@ -80,7 +82,7 @@ class Theme:
         box: The boxes by number of family.
         quiet: Those of bookkeeping ops, and of ops that are not selected while others are.
         selection: Those of selected ops.
-        differs: By `differs` of a Paint: 1 added, 2 changed.
+        differs: By `differs` of a Paint; the names are in `DIFFERS`.
         levels: Open scopes by depth, the root first; deeper ones have the last.
         training: Open scopes of the training part by depth.
         training_box: Closed scopes of the training part.
@@ -106,12 +108,14 @@ _LIGHT = {
     "faint": "#59636e", "edge": "#6b7783", "control_edge": "#868f99", "selected": "#0b63ce",
     "partly": "#6ea6e8", "input_mark": "#0f7b3e", "output_mark": "#b45309", "on_mark": "#ffffff",
     "fresh": "#8a3ffc", "added": "#0f7b3e", "changed": "#9a5b00", "warned": "#b3261e",
+    "removed": "#b3261e", "renamed": "#007a7a",
     "back": "#a8328f", "training": "#8a6d1f",
 }  # fmt: skip
 _DARK = {
     "faint": "#b0bac4", "edge": "#9aa5b1", "control_edge": "#727c87", "selected": "#5aa9ff",
     "partly": "#2f6aa8", "input_mark": "#4cc38a", "output_mark": "#ffb454", "on_mark": "#10141a",
     "fresh": "#c9a6ff", "added": "#4cc38a", "changed": "#e9a23b", "warned": "#ff8a80",
+    "removed": "#ff8a80", "renamed": "#35d0c6",
     "back": "#f08fd8", "training": "#d6b14e",
 }  # fmt: skip
 
@@ -173,7 +177,7 @@ def theme_on(background: str, text: str) -> Theme:
         box=tuple(map(box, fills)),
         quiet=tuple(map(quiet_box, fills)),
         selection=tuple(map(selected_box, fills)),
-        differs=(None, changed_box("added"), changed_box("changed")),
+        differs=(None, *map(changed_box, DIFFERS[1:])),
         levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in depths),
         training=tuple(
             area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in depths

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph import DIFFERS
 from tfgraphwidget.layout import HEADER, second_line
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.progress import report_each
@@ -55,6 +56,7 @@ _WARNING, _RIM = 8.5, 3.0  # half the width of a warning sign, and of its rim be
 _WARNING_OUTSIDE = 7.0  # how far to the left of a box its middle is
 # How far outside of a box, and of a badge, the middle of its sign is: names begin at the border.
 _OUTSIDE, _OUTSIDE_BADGE = 5.0, 7.0
+_DIFFERENCE_SIGNS = "+~\u2212→"  # in the order of DIFFERS
 _COUNT_HEIGHT, _COUNT_ABOVE = 15.0, 11.0  # of the number of a group, and how much is above its box
 _LEADING = 1.15  # height of a line of text at a size of 1
 _LEAST_LETTERS = 3
@@ -241,7 +243,10 @@ class _Painter:
 
     def _colors(self, item: int) -> BoxColors:
         scene, paint, theme = self._scene, self._paint, self._theme
-        differs = theme.differs[int(paint.differs[item])]
+        code = int(paint.differs[item])
+        # Where numbers are colored, a sign beside the box is enough for another name.
+        is_renamed = DIFFERS[code] == "renamed" and self._colored
+        differs = None if is_renamed else theme.differs[code]
         if differs:
             return differs
         covered, kind = int(paint.coverage[item]), int(scene.kind[item])
@@ -359,7 +364,7 @@ class _Painter:
             )
 
     def _signs(self, item: int) -> Iterator[Shape]:
-        """On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!").
+        """On the left border differences, `_DIFFERENCE_SIGNS`, on the right probes ("✓", "!").
 
         A badge has a sign only if it differs in another way than the op that reads it, and beside
         its name.
@@ -373,7 +378,7 @@ class _Painter:
             differs = 0
         left = x - (_OUTSIDE_BADGE if is_badge else _OUTSIDE)
         right = x + w + (0 if is_badge else _OUTSIDE)
-        signs = [(left, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
+        signs = [(left, _DIFFERENCE_SIGNS[differs - 1], DIFFERS[differs])] if differs else []
         signs += [(right, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
         for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)

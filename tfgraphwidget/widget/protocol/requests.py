@@ -52,6 +52,14 @@ class ExpandAll:
 
 
 @dataclasses.dataclass(frozen=True)
+class OpenOnly:
+    """Open these scopes, and those around these ops, tensors and scopes; close all others."""
+
+    scopes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Hide:
     """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more
     ("nothing").
@@ -626,6 +634,7 @@ ViewRequest = (
     Open
     | Toggle
     | ExpandAll
+    | OpenOnly
     | Reveal
     | Enter
     | Leave

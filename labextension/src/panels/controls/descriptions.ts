@@ -134,7 +134,7 @@ export function paintText(paint: Paint, item: number): string {
     at(paint.coverage, item) === 1 ? "partly selected" : "",
     at(paint.fresh, item) === 1 ? "new" : "",
     at(paint.unused, item) === 1 ? "unused: edits have left it without consumers" : "",
-    ["", "added", "changed"][at(paint.differs, item)] ?? "",
+    ["", "added", "changed", "removed", "renamed"][at(paint.differs, item)] ?? "",
     ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",
     effectText(paint, item),
     paint.notes[item] ?? "",

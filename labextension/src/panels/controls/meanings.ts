@@ -164,6 +164,14 @@ const MARKS: readonly Mark[] = [
     item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item),
   },
   {
+    meaning: "− on a red box: only in this graph, and not in the second one.",
+    item: (scene, paint, item) => at(paint.differs, item) === 3 && isBox(scene, item),
+  },
+  {
+    meaning: "→ on a teal box: the same under another name.",
+    item: (scene, paint, item) => at(paint.differs, item) === 4 && isBox(scene, item),
+  },
+  {
     meaning: "✓ on a box: its values in the last run are finite.",
     item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item),
     place: atSide(1),

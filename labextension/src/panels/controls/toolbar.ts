@@ -137,9 +137,10 @@ function changesButton(parts: Parts): HTMLElement {
 }
 
 /** The whole screen where the browser gives it, else all of the page. */
-function fullScreenButton(): HTMLElement {
+export function fullScreenButton(): HTMLElement {
   const title = "Full screen";
-  const rootOf = () => control.closest<HTMLElement>(".tfgraphwidget");
+  const rootOf = () =>
+    control.closest<HTMLElement>(".tgw-beside") ?? control.closest<HTMLElement>(".tfgraphwidget");
   const control = button(
     { class: "tgw-tool tgw-toggle", title, "aria-label": title, "aria-pressed": "false" },
     async () => {

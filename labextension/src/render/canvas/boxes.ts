@@ -1,8 +1,17 @@
 // Draws boxes: open scopes as tinted areas, closed scopes as stacked cards, ops as plain boxes.
-import { at, BADGE, type Box, CLOSED, isScope, OPEN } from "../../protocol/scene";
+import {
+  at,
+  BADGE,
+  type Box,
+  CLOSED,
+  isScope,
+  OPEN,
+  type Paint,
+  RENAMED,
+} from "../../protocol/scene";
 import { chipsGiveWay } from "./far-labels";
 import type { Frame } from "./frame";
-import type { BoxColors } from "./palette";
+import type { BoxColors, Palette } from "./palette";
 import { addBox, chunksOf, expandBox, groupBy, type Pen, screenBox } from "./pen";
 
 const OP_RADIUS = 4;
@@ -109,13 +118,19 @@ interface PaintedFrame {
   readonly frame: Pick<Frame, "scene" | "paint"> & Partial<Pick<Frame, "barred">>;
 }
 
+/** The colors of what differs; where others are shown, a sign is enough for another name. */
+function differenceColors(paint: Paint, palette: Palette, item: number): BoxColors | null {
+  const code = at(paint.differs, item);
+  return paint.isColored && code === RENAMED ? null : (palette.differs[code] ?? null);
+}
+
 export function boxColors(
   { frame, palette }: Pick<Pen, "palette"> & PaintedFrame,
   item: number,
 ): BoxColors {
   const { scene, paint } = frame;
   if (frame.barred?.has(item)) return palette.barred;
-  const differs = palette.differs[at(paint.differs, item)];
+  const differs = differenceColors(paint, palette, item);
   if (differs) return differs;
   const covered = at(paint.coverage, item);
   if (paint.isColored && covered < 2) return palette.tints[at(paint.tint, item)] as BoxColors;

@@ -50,7 +50,12 @@ const BOUNDARY_HEIGHT = 16;
  * 0), probes on the right.
  */
 const SIGNS = [
-  { field: "differs", side: 0, letters: "+~", colors: ["added", "changed"] },
+  {
+    field: "differs",
+    side: 0,
+    letters: "+~−→",
+    colors: ["added", "changed", "removed", "renamed"],
+  },
   { field: "probed", side: 1, letters: "✓!", colors: ["inputMark", "warned"] },
 ] as const;
 const SIGN_RADIUS = 7;

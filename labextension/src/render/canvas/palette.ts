@@ -28,6 +28,8 @@ export interface Palette {
   readonly fresh: string;
   readonly added: string;
   readonly changed: string;
+  readonly removed: string;
+  readonly renamed: string;
   readonly warned: string;
   readonly font: string;
   /**
@@ -37,7 +39,7 @@ export interface Palette {
   readonly box: readonly BoxColors[];
   readonly quiet: readonly BoxColors[];
   readonly selection: readonly BoxColors[];
-  /** By `differs` of a Paint: 1 added, 2 changed. */
+  /** By `differs` of a Paint. */
   readonly differs: readonly (BoxColors | null)[];
   /** What cannot read the tensor that is being dragged. */
   readonly barred: BoxColors;
@@ -85,6 +87,8 @@ const LIGHT = {
   fresh: "#8a3ffc",
   added: "#0f7b3e",
   changed: "#9a5b00",
+  removed: "#b3261e",
+  renamed: "#007a7a",
   warned: "#b3261e",
   back: "#a8328f",
   upstream: "#9a5b00",
@@ -104,6 +108,8 @@ const DARK: typeof LIGHT = {
   fresh: "#c9a6ff",
   added: "#4cc38a",
   changed: "#e9a23b",
+  removed: "#ff8a80",
+  renamed: "#35d0c6",
   warned: "#ff8a80",
   back: "#f08fd8",
   upstream: "#e9a23b",
@@ -168,7 +174,7 @@ export function readPalette(root: Element): Palette {
       return shade(pale, mix(pale, text, 0.2), mix(text, pale, 0.3));
     }),
     selection: fills.map((fill) => shade(mix(fill, selected, dark ? 0.3 : 0.16), selected, text)),
-    differs: [null, colors.added, colors.changed].map((color) => {
+    differs: [null, colors.added, colors.changed, colors.removed, colors.renamed].map((color) => {
       const hue = color === null ? null : hex(color);
       return hue && shade(mix(background, hue, dark ? 0.4 : 0.24), hue, text);
     }),

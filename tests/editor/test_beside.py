@@ -1,0 +1,260 @@
+"""Two models beside each other: which op is which, the list of differences, numbers, the page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import Beside, GraphEditor
+from tfgraphwidget.editor.partners import likely_partner
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, NotAGraph, UnknownName
+from tfgraphwidget.export.html.page_data import unpack_page
+
+v1 = tf.compat.v1
+X = {"x:0": np.ones([1, 4], np.float32)}
+
+
+def graph(
+    scope: str = "net", *, bias: float = 0.5, relu: bool = True, features: int = 4
+) -> tf.Graph:
+    """x → MatMul → Add → (Relu) → y, in a scope."""
+    with tf.Graph().as_default() as made:
+        x = v1.placeholder(tf.float32, [None, features], name="x")
+        with tf.name_scope(scope):
+            w = tf.constant(
+                np.linspace(-1, 1, features * 3).reshape(features, 3), tf.float32, name="w"
+            )
+            y = tf.add(tf.matmul(x, w, name="MatMul"), tf.fill([3], bias), name="Add")
+            if relu:
+                y = tf.nn.relu(y, name="Relu")
+        tf.identity(y, name="y")
+    return made
+
+
+def document(both: Beside) -> dict[str, Any]:
+    """What the page knows of both."""
+    return dict(json.loads(gzip.decompress(both.document())))
+
+
+def steps(both: Beside) -> list[tuple[str, str, str]]:
+    """The list of differences."""
+    return [(s["kind"], s["before"], s["after"]) for s in document(both)["steps"]]
+
+
+def test_equal_graphs_are_said_to_be_equal_in_a_sentence() -> None:
+    both = tgw.beside(graph(), graph())
+    assert not both
+    assert document(both)["summary"] == "The two graphs are equal: 9 ops."
+    assert steps(both) == []
+
+
+def test_graphs_with_nothing_in_common_are_drawn_and_said_to_be() -> None:
+    with tf.Graph().as_default() as other:
+        v1.placeholder(tf.string, name="text")
+    both = tgw.beside(graph(), other)
+    assert document(both)["summary"] == "The two graphs have no op in common."
+    assert len(both.before) == 9
+    assert len(both.after) == 1
+
+
+def test_a_renamed_scope_is_one_pair_and_one_step() -> None:
+    both = tgw.beside(graph("net"), graph("tower"))
+    record = document(both)
+    assert record["scopes"] == [["net", "tower"]]
+    assert record["ops"] == []
+    assert steps(both) == [("renamed", "net", "tower")]
+    assert record["steps"][0]["note"] == "7 ops"
+
+
+def test_each_op_leads_to_its_partner_by_what_the_page_is_told() -> None:
+    renamed = graph().as_graph_def()
+    names = {"net/MatMul": "net/Product", "net/Relu": "net/MatMul"}  # a name of another op before
+    for node in renamed.node:
+        node.name = names.get(node.name, node.name)
+        node.input[:] = [names.get(name, name) for name in node.input]
+    both = tgw.beside(graph(), renamed, pairs=names)
+    record = document(both)
+    scopes = dict(map(tuple, record["scopes"]))
+    ops = {was: now for was, now in record["ops"] if was is not None}
+    partners = {
+        name: ops[name] if name in ops else likely_partner(name, scopes)
+        for name in both.before._core.index.names
+    }
+    assert partners["net/MatMul"] == "net/Product"
+    assert partners["net/Relu"] == "net/MatMul"
+    assert partners["net/Add"] == "net/Add"
+
+
+def test_what_only_one_graph_has_is_shown_beside_what_both_have() -> None:
+    both = tgw.beside(graph(), graph(relu=False))
+    assert ("removed", "net/Relu", "net/Add") in steps(both)
+    (changed,) = [step for step in document(both)["steps"] if step["kind"] == "changed"]
+    assert changed["details"] == [["input 0", "net/Relu:0", "net/Add:0"]]
+
+
+def test_the_original_is_beside_its_edits_and_stays_as_it_was() -> None:
+    editor = tgw.edit(graph())
+    editor.bypass("net/Relu")
+    both = editor.beside()
+    assert both.after is editor
+    assert steps(both) == [("changed", "y", "y")]
+    assert both.before._core.index.input_lists[both.before._core.index.ids["y"]] == [
+        both.before._core.index.ids["net/Relu"]
+    ]
+    assert document(both)["titles"] == ["as it was opened", "as it is now"]
+
+
+def test_an_edit_afterwards_is_followed() -> None:
+    editor = tgw.edit(graph())
+    both = editor.beside(feeds=X)
+    assert not both
+    editor.bypass("net/Relu")
+    assert both
+    assert steps(both) == [("changed", "y", "y")]
+    assert both.comparison is None
+    assert document(both)["sentences"] == [
+        "The graph was edited since its values were compared; compare again."
+    ]
+
+
+def test_one_editor_twice_has_a_copy_on_the_left() -> None:
+    editor = tgw.edit(graph())
+    both = tgw.beside(editor, editor)
+    assert both.before._core is not both.after._core
+    assert not both
+
+
+def test_pairs_correct_the_matching() -> None:
+    with tf.Graph().as_default() as one:
+        a = v1.placeholder(tf.float32, [2], name="a")
+        tf.exp(a, name="first")
+    with tf.Graph().as_default() as other:
+        a = v1.placeholder(tf.float32, [2], name="a")
+        tf.math.log1p(a, name="second")
+    assert ("added", "a", "second") in steps(tgw.beside(one, other))
+    both = tgw.beside(one, other, pairs={"first": "second"})
+    assert both.difference.added == ()
+    assert dict(both.difference.renamed) == {"first": "second"}
+    with pytest.raises(UnknownName, match="fist"):
+        tgw.beside(one, other, pairs={"fist": "second"})
+
+
+def test_the_first_divergence_leads_the_list_with_what_it_reads_and_what_reads_it() -> None:
+    both = tgw.beside(graph(), graph(relu=False), feeds=X)
+    assert both.comparison is not None
+    first = document(both)["steps"][0]
+    assert (first["kind"], first["after"]) == ("first", "y")
+    assert ["input net/Add:0", "", "agrees"] in first["details"]
+
+
+def test_the_worst_tensor_comes_first_after_it_and_both_drawings_are_colored() -> None:
+    both = tgw.beside(graph(), graph(bias=0.75), feeds=X)
+    record = document(both)
+    kinds = [step["kind"] for step in record["steps"]]
+    assert kinds[0] == "first"
+    notes = [float(step["note"]) for step in record["steps"] if step["kind"] == "value"]
+    assert notes == sorted(notes, reverse=True)
+    assert notes
+    for editor in (both.before, both.after):
+        assert editor._core.coloring.current == "difference"
+        scene = editor.view.scene()
+        assert editor._core.paint(scene).tint.any()
+
+
+@pytest.mark.parametrize(
+    ("feeds", "sentence"),
+    [
+        ({"z:0": 1.0}, "This graph has no op 'z'"),
+        ({"x:0": np.ones([1, 5])}, "x:0"),
+        ({}, "x"),
+    ],
+)
+def test_what_stands_in_the_way_of_a_run_is_a_sentence(feeds: Any, sentence: str) -> None:
+    both = tgw.beside(graph(), graph(relu=False), feeds=feeds)
+    assert both.comparison is None or not feeds
+    texts = " ".join(document(both)["sentences"])
+    if both.comparison is None:
+        assert both.refusal.startswith("The values were not compared: ")
+        assert sentence in both.refusal
+        assert both.refusal in texts
+    assert "Traceback" not in repr(both)
+
+
+def test_a_side_with_other_shapes_is_a_sentence_and_drawn() -> None:
+    both = tgw.beside(graph(features=5), graph(), feeds=X)
+    assert both.comparison is None
+    assert both.refusal
+    assert both.difference.changed
+
+
+def test_no_second_model_is_refused() -> None:
+    with pytest.raises(NotAGraph, match="the second model is None"):
+        tgw.beside(graph(), None)
+
+
+def test_a_frozen_graph_is_one_sentence_and_no_mark(tmp_path: Path) -> None:
+    editor = tgw.example()
+    path = editor.save(tmp_path / "frozen.pb", outputs=["net/logits:0"], frozen=True)
+    both = editor.beside(path)
+    record = document(both)
+    assert record["sentences"][0].startswith("frozen: 3 variables became constants")
+    assert record["steps"] == []
+    for each in (both.before, both.after):
+        assert not each._core.evaluator.marks()
+
+
+def test_a_scope_with_most_ops_that_is_renamed_is_not_marked_op_by_op() -> None:
+    both = tgw.beside(graph("net"), graph("tower"))
+    assert both
+    assert both.before._core.evaluator.marks() == {}
+    part = tgw.edit(graph())
+    part.rename("net/MatMul", "net/Product")
+    small = part.beside()
+    assert small
+    assert small.before._core.evaluator.marks() == {"net/MatMul": 4}
+    assert small.after._core.evaluator.marks() == {"net/Product": 4}
+
+
+def pieces(path: Path) -> dict[str, bytes]:
+    """The data of a page by name."""
+    text = path.read_text(encoding="utf-8")
+    found = re.findall(
+        r'<script type="text/plain" id="tfgraphwidget-(\w+)">(.*?)</script>', text, re.DOTALL
+    )
+    return {name: base64.b64decode(letters) for name, letters in found}
+
+
+def test_the_page_has_both_graphs_their_marks_and_the_document(tmp_path: Path) -> None:
+    both = tgw.beside(graph(), graph(relu=False), feeds=X)
+    page = pieces(both.save(tmp_path / "compare.html"))
+    assert json.loads(gzip.decompress(page["beside"])) == document(both)
+    marks = []
+    for name in ("before", "data"):
+        _, (room,) = unpack_page(page[name])
+        marks.append(
+            dict(zip(room.head["names"], room.numbers["op_differs"].tolist(), strict=True))
+        )
+    assert marks[0]["net/Relu"] == 3
+    assert marks[1]["y"] == 2
+    assert marks[1]["net/MatMul"] == 0
+    with pytest.raises(InvalidArgument, match=r"ends in '\.html'"):
+        both.save(tmp_path / "compare.pdf")
+    with pytest.raises(GraphEditError, match="does not exist"):
+        both.save(tmp_path / "nowhere" / "compare.html")
+
+
+def test_functions_and_keras_models_stand_beside_files(tmp_path: Path) -> None:
+    function = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+    editor = tgw.edit(function, signature=[tf.TensorSpec([None], tf.float32)])
+    editor.bypass("Relu")
+    assert [step[0] for step in steps(editor.beside())] == ["changed"]
+    assert isinstance(editor.beside(graph()).after, GraphEditor)

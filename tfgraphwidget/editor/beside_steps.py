@@ -1,0 +1,180 @@
+"""Steps: the list of the differences of two graphs that a person goes through."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfgraphwidget.editor.partners import Partners, likely_partner
+from tfgraphwidget.graph import Difference, renamed_parts
+from tfgraphwidget.naming import count_text, last_part, split_tensor
+
+if TYPE_CHECKING:
+    from tfgraphwidget.runtime.measure import Comparison, TensorDifference
+
+MAX_DETAILS = 12  # lines of one step
+MAX_ULPS = 1_000_000  # beyond, the number says no more than the others
+
+Detail = tuple[str, str, str]
+"""What differs, and its value before and after."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One difference in the list.
+
+    Attributes:
+        kind: "added", "removed", "changed" and "renamed" of ops, "value" of a tensor, "first" of
+            the first divergence.
+        scope: The name scope that it is listed under, in the second graph where that has it.
+        before: The op or scope of the first graph; of an added op one beside it that both have.
+        after: The op or scope of the second graph; of a removed op one beside it that both have.
+        details: What differs.
+        note: How far the values are apart, in a few letters; how many ops were renamed at once.
+    """
+
+    kind: str
+    scope: str
+    before: str
+    after: str
+    details: tuple[Detail, ...] = ()
+    note: str = ""
+
+
+class StructureSteps:
+    """The differences of structure, as steps."""
+
+    def __init__(self, difference: Difference, partners: Partners) -> None:
+        self._difference, self._partners = difference.rest, partners
+
+    def steps(self) -> list[Step]:
+        """The steps by scope, in the order of the second graph."""
+        partners, difference = self._partners, self._difference
+        steps = [*self._change_steps(), *self._rename_steps()]
+        for name in difference.added:
+            near = partners.beside(name, is_after=True)
+            steps.append(Step("added", _scope_of(name), near, name))
+        for name in difference.removed:
+            near = partners.beside(name, is_after=False)
+            scope = likely_partner(name, dict(partners.scopes))
+            steps.append(Step("removed", _scope_of(scope), name, near))
+        places = {step: self._place(step) for step in steps}
+        first: dict[str, int] = {}
+        for step in sorted(steps, key=places.__getitem__):
+            first.setdefault(step.scope, len(first))
+        return sorted(steps, key=lambda step: (first[step.scope], places[step]))
+
+    def _place(self, step: Step) -> int:
+        """Where a step is in the order of its graph."""
+        ids = self._partners.before.ids if step.kind == "removed" else self._partners.after.ids
+        name = step.before if step.kind == "removed" else step.after
+        return ids.get(name, len(ids))
+
+    def _change_steps(self) -> Iterator[Step]:
+        inside = Counter(each.path[0].partition(":")[0] for each in self._difference.inside)
+        for op in self._difference.changed:
+            details = [(d.what, d.before, d.after) for d in op.details]
+            details += _functions(inside.pop(op.name, 0))
+            yield Step("changed", _scope_of(op.name), op.was, op.name, tuple(details[:MAX_DETAILS]))
+        for name, count in inside.items():
+            was = self._partners.before_of.get(name, name)
+            yield Step("changed", _scope_of(name), was, name, tuple(_functions(count)))
+
+    def _rename_steps(self) -> Iterator[Step]:
+        changed = {op.name for op in self._difference.changed}
+        groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for pair in self._difference.renamed:
+            if pair[1] not in changed:
+                groups.setdefault(renamed_parts(*pair), []).append(pair)
+        for scopes, pairs in groups.items():
+            before, after = pairs[0] if len(pairs) == 1 else scopes
+            note = count_text(len(pairs), "op") if len(pairs) > 1 else ""
+            details = (("name", before, after),)
+            yield Step("renamed", _scope_of(after), before, after, details, note)
+
+
+def _scope_of(name: str) -> str:
+    """The name scope around an op or a scope.
+
+    >>> _scope_of("net/hidden/w"), _scope_of("x")
+    ('net/hidden', '')
+    """
+    return name[: -len(last_part(name))].rstrip("/")
+
+
+def _functions(count: int) -> list[Detail]:
+    return [("in functions that it calls", "", count_text(count, "difference"))] if count else []
+
+
+# The numbers
+
+
+def value_step(kind: str, difference: TensorDifference, details: Iterable[Detail]) -> Step:
+    """A step to a tensor whose values differ.
+
+    Args:
+        details: Its lines.
+    """
+    before, after = (split_tensor(name)[0] for name in (difference.other, difference.name))
+    lines = tuple(details)[:MAX_DETAILS]
+    return Step(kind, _scope_of(after), before, after, lines, distance_text(difference))
+
+
+def difference_lines(each: TensorDifference) -> list[Detail]:
+    """A difference in lines."""
+    lines = [
+        (what, str(pair[0]), str(pair[1]))
+        for what, pair in (("shape", each.shapes), ("dtype", each.dtypes), ("NaN", each.nans))
+        if pair[0] != pair[1]
+    ]
+    numbers = (
+        ("max abs", each.largest),
+        ("max rel", each.relative),
+        ("of its scale", each.scaled),
+        ("tolerance", each.tolerance or None),
+        ("cosine", each.cosine),
+        ("ULP", each.ulps if each.ulps is not None and each.ulps <= MAX_ULPS else None),
+    )
+    lines += [(what, "", f"{value:.4g}") for what, value in numbers if value is not None]
+    if each.largest is None and each.differing:
+        lines.append(("elements that differ", "", f"{each.differing:,}"))
+    return lines
+
+
+def tensor_line(what: str, each: TensorDifference) -> Detail:
+    """A line on how far a tensor beside another is apart.
+
+    Args:
+        what: What it is to the other one.
+    """
+    text = "agrees" if each.same else distance_text(each)
+    if not each.differs and not each.same:
+        text = f"agrees within rounding, {text}"
+    return f"{what} {each.name}", "", text
+
+
+def distance_text(each: TensorDifference) -> str:
+    """How far two tensors are apart, in a few letters."""
+    if each.same:
+        return "equal"
+    if each.shapes[0] != each.shapes[1]:
+        return "other shape"
+    if each.scaled is None or not math.isfinite(each.scaled):
+        return f"{each.differing:,} differ"
+    return f"{each.scaled:.2g}"
+
+
+def largest_by_op(comparison: Comparison) -> dict[str, float]:
+    """By how much the outputs of each op differ at most, by their scale; without equal ones."""
+    values: dict[str, float] = {}
+    for each in comparison:
+        if each.same:
+            continue
+        scaled = each.scaled
+        distance = 1.0 if scaled is None or not math.isfinite(scaled) else scaled
+        op = split_tensor(each.name)[0]
+        values[op] = max(values.get(op, 0.0), distance)
+    return values
