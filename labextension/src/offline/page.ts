@@ -13,17 +13,19 @@ async function show(): Promise<void> {
   const sheet = document.createElement("style");
   sheet.textContent = style;
   document.head.append(sheet);
+  const heading = document.querySelector("header");
+  const height = () => window.innerHeight - (heading?.offsetHeight ?? 0);
   try {
     const data = await unpack(packed);
     place.replaceChildren();
     const view = createView(place, localChannel(new OfflineBackend(data)), {
-      height: window.innerHeight,
+      height: height(),
       software: true,
       readOnly: true,
       revision: () => 1,
       isAlone: () => true,
     });
-    window.addEventListener("resize", () => view.setHeight(window.innerHeight));
+    window.addEventListener("resize", () => view.setHeight(height()));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     place.textContent = `This page cannot be shown: ${why}`;
