@@ -247,7 +247,7 @@ PAGES: dict[str, Callable[[], GraphEditor]] = {
 def page() -> str:
     """The text of docs/gallery.md."""
     cells = [f"[![{p.caption}](gallery/{p.name}.png)]({p.link})<br>{p.caption}" for p in PICTURES]
-    rows = [f"| {' | '.join(cells[k : k + 3])} |" for k in range(0, len(cells), 3)]
+    rows = [f"| {' | '.join(cells[k : k + 2])} |" for k in range(0, len(cells), 2)]
     links = " · ".join(f"[{name}](play/{name}.html)" for name in PAGES)
     return "\n".join(
         [
@@ -259,8 +259,8 @@ def page() -> str:
             "them is selected, and the tab *Selection* has the line of Python that clones it.",
             "`make docs` puts the pages into the site.",
             "",
-            "| | | |",
-            "|---|---|---|",
+            "| | |",
+            "|---|---|",
             *rows,
             "",
             "`python -m tests.docs.gallery` writes the pictures.",
