@@ -61,9 +61,16 @@ OTHER_RELEASE = (
 )
 HEAD = """# Releases of Python and TensorFlow
 
+Supported are Python 3.10 or newer and TensorFlow 2.16 or newer. Tested pairs have a ✓; JupyterLab
+4.6, Notebook 7 and marimo are tested with the newest of them, in Chromium on Linux. `make test`
+itself runs on Python 3.11 and TensorFlow 2.21.
+
+{summary}
+
+## What was run
+
 Written by `make matrix`, which makes an environment for each pair that pip can install and runs
-tests in it.
-"Tested" names what was run and when; a pair that is not listed was not tested.
+tests in it. A pair that is not listed was not tested.
 
 | Python | TensorFlow | with | result | tests | day |
 |---|---|---|---|---|---|
@@ -173,6 +180,18 @@ def rows() -> dict[tuple[str, str], str]:
     return {(version, release): line for line, version, release in found}
 
 
+def summary(table: Mapping[tuple[str, str], str]) -> str:
+    """The tested pairs as a grid: a row for each release of TensorFlow, a column for each of
+    Python.
+    """
+    lines = [f"| TensorFlow | Python {' | '.join(PYTHONS)} |", f"|---|{'---|' * len(PYTHONS)}"]
+    for release in RELEASES:
+        marks = ["✓" if (version, release) in table else "" for version in PYTHONS]
+        if any(marks):
+            lines.append(f"| {release} | {' | '.join(marks)} |")
+    return "\n".join(lines)
+
+
 def write(table: Mapping[tuple[str, str], str]) -> None:
     """Write the table, in the order of the releases."""
     numbers = {NONE: "0", NIGHTLY: "9999"}
@@ -181,7 +200,9 @@ def write(table: Mapping[tuple[str, str], str]) -> None:
         return [int(part) for name in pair for part in numbers.get(name, name).split(".")]
 
     order = sorted(table, key=place)
-    TABLE.write_text(HEAD + "\n".join(table[pair] for pair in order) + "\n")
+    TABLE.write_text(
+        HEAD.format(summary=summary(table)) + "\n".join(table[pair] for pair in order) + "\n"
+    )
 
 
 def pairs(only: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import tomllib
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -140,6 +141,22 @@ def test_the_citation_names_the_version_of_the_package():
     )
     assert version
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / ".conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    needed = dict(re.findall(r"^    - ([\w-]+) >=(\S+)", run, re.MULTILINE))
+    python = re.search(r'python_min: "(.+)"', recipe)
+    assert python
+    assert project["requires-python"] == f">={python[1]}"
+    assert f'version: "{project["version"]}"' in recipe
+    of_conda = {"matplotlib": "matplotlib-base", "ml-dtypes": "ml_dtypes"}
+    names = (re.split(r">=", each) for each in project["dependencies"])
+    assert {of_conda.get(name, name): least for name, least in names} == {
+        name: least for name, least in needed.items() if name != "python"
+    }
 
 
 def test_the_changelog_has_the_form_of_keep_a_changelog():

@@ -198,22 +198,15 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     names = [
         text.strip() for text in view.root.get_by_role("button").all_inner_texts() if text.strip()
     ]
-    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Input", "Output", "Values"} & set(
-        names
-    )
+    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Values"} & set(names)
     for section in ("Clone", "History", "Changes"):
         expect(view.root.get_by_role("region", name=section)).to_have_count(0)
     view.root.focus()
     view.page.keyboard.press("Control+z")
     view.page.keyboard.press("Delete")
     expect(view.root.locator(".tgw-alert")).to_have_text("")
-    spot = view.spot("x")
-    view.page.keyboard.down("Shift")
-    view.page.mouse.click(spot["x"], spot["y"])
-    view.page.keyboard.up("Shift")
-    expect(view.root.locator(".tgw-alert")).to_contain_text(
-        "This page has no kernel; open the graph in a notebook"
-    )
+    view.page.keyboard.press("c")
+    expect(view.root.locator(".tgw-alert")).to_have_text("")
 
 
 def doubled(editor: GraphEditor) -> str:
@@ -463,3 +456,62 @@ def test_tensors_flow_to_the_right_where_they_did(opened: Open) -> None:
     view.settled()
     assert view.spot("net/two/MatMul")["x"] < view.spot("net/two/out")["x"]
     shoot(view.page, "page-right")
+
+
+def test_a_part_is_marked_by_its_boundary_and_gives_the_line_that_clones_it(
+    opened: Open,
+) -> None:
+    editor = tgw.example()
+    editor.view.expand("net")
+    view = opened(editor)
+    expect(view.page.get_by_role("heading", level=1)).to_have_text("Graph")
+    for mode, name in (("Input", "x"), ("Output", "net/logits")):
+        view.root.get_by_role("button", name=mode, exact=True).click()
+        view.click(name)
+        view.settled()
+    part = editor.between("x", "net/logits")
+    expect(view.root.locator(".tgw-count")).to_have_attribute("data-ops", str(len(part)))
+    line = view.root.locator(".tgw-expression")
+    expect(line).to_have_text('editor.clone(inputs=["x"], outputs=["net/logits"], into="copy")')
+    names: dict[str, Any] = {"editor": editor}
+    exec(f"copy = {line.inner_text()}", names)
+    assert len(names["copy"].variables) == 3
+    shoot(view.page, "page-marked")
+    view.root.get_by_role("button", name="Clear selection").click()
+    expect(line).to_be_hidden()
+
+
+def test_a_boundary_that_no_path_joins_is_refused_in_a_sentence(opened: Open) -> None:
+    editor = tgw.example()
+    editor.view.expand("net")
+    view = opened(editor)
+    for mode, name, status in (("Input", "net/logits", "ready"), ("Output", "x", "refused")):
+        view.root.get_by_role("button", name=mode, exact=True).click()
+        view.click(name)
+        view.settled(status)
+    expect(view.root.get_by_role("alert")).to_contain_text("they lie the other way round")
+
+
+def test_a_page_fits_a_phone_and_is_marked_by_touch(browser: Browser, tmp_path: Path) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 780}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    editor = tgw.example()
+    editor.view.expand("net")
+    page.goto(editor.save(tmp_path / "view.html").as_uri())
+    view = View(page)
+    sizes = page.evaluate(
+        "(({scrollWidth, scrollHeight}) => [scrollWidth - innerWidth, scrollHeight - innerHeight])"
+        "(document.documentElement)"
+    )
+    assert sizes == [0, 0]
+    for mode, name in (("Input", "x"), ("Output", "net/logits")):
+        view.root.get_by_role("button", name=mode, exact=True).tap()
+        spot = view.spot(name)
+        page.touchscreen.tap(spot["x"], spot["y"])
+        view.settled()
+    view.root.get_by_role("button", name="Side panel").tap()
+    expect(view.root.locator(".tgw-count")).to_have_attribute("data-ops", "10")
+    shoot(page, "page-phone")
+    context.close()

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -745,3 +746,20 @@ def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     assert capsys.readouterr().err.endswith("tfgraphwidget: nothing was found.\n")
     assert main(["lint", file, "--fix"]) == main(["lint", str(tmp_path / "none.pb")]) == 2
     assert "give --fix and --out OUT together" in capsys.readouterr().err
+
+
+def test_show_opens_a_page_where_there_is_no_jupyterlab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tgw.example().save(tmp_path / "net.pb")
+    monkeypatch.setattr(server, "find_spec", lambda _: None)
+    opened: list[str] = []
+    monkeypatch.setattr(server.webbrowser, "open", opened.append)
+    assert main(["show", str(tmp_path / "net.pb")]) == 0
+    printed = capsys.readouterr()
+    page = Path(printed.out.strip())
+    assert opened == [page.as_uri()]
+    assert page.name == "net.html"
+    assert "<title>net.pb</title>" in page.read_text("utf-8")
+    assert "pip install jupyterlab to edit" in printed.err.replace("\n", " ")
+    shutil.rmtree(page.parent)

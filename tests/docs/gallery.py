@@ -247,22 +247,20 @@ PAGES: dict[str, Callable[[], GraphEditor]] = {
 def page() -> str:
     """The text of docs/gallery.md."""
     cells = [f"[![{p.caption}](gallery/{p.name}.png)]({p.link})<br>{p.caption}" for p in PICTURES]
-    rows = [f"| {' | '.join(cells[k : k + 3])} |" for k in range(0, len(cells), 3)]
+    rows = [f"| {' | '.join(cells[k : k + 2])} |" for k in range(0, len(cells), 2)]
     links = " · ".join(f"[{name}](play/{name}.html)" for name in PAGES)
     return "\n".join(
         [
             "# Gallery",
             "",
             f"To try in your browser, with nothing to install: {links}.",
-            (
-                'These are pages that `editor.save("view.html")` writes: '
-                "expand, search, inspect and "
-                "mark a part without"
-            ),
-            "Python. `make docs` puts them into the site.",
+            'These are pages that `editor.save("view.html")` writes. Expand, search and inspect;',
+            "press **Input** and click an op, then **Output** and click another: the part between",
+            "them is selected, and the tab *Selection* has the line of Python that clones it.",
+            "`make docs` puts the pages into the site.",
             "",
-            "| | | |",
-            "|---|---|---|",
+            "| | |",
+            "|---|---|",
             *rows,
             "",
             "`python -m tests.docs.gallery` writes the pictures.",
@@ -305,14 +303,16 @@ def explanation(editor: GraphEditor) -> bytes:
     return data.getvalue()
 
 
+_WAY_BACK = '</h1><a href="../gallery.html">Back to the gallery</a></header>'
+"""Of a page of the site; one that is saved elsewhere has no gallery to go to."""
+
+
 def play_pages() -> Iterable[tuple[str, str]]:
     """The pages to try in a browser: path in the site, and HTML."""
     with tempfile.TemporaryDirectory() as folder:
         for name, make in PAGES.items():
-            yield (
-                f"play/{name}.html",
-                make().save(Path(folder) / f"{name}.html").read_text(encoding="utf-8"),
-            )
+            saved = make().save(Path(folder) / f"{name}.html").read_text(encoding="utf-8")
+            yield f"play/{name}.html", saved.replace("</h1></header>", _WAY_BACK, 1)
 
 
 def main(names: list[str]) -> None:

@@ -132,7 +132,7 @@ def _add_demo(add: Add) -> None:
 def _add_show(add: Add) -> None:
     show = add(
         "show",
-        "open a file in JupyterLab, or write it as one page",
+        "open a file in JupyterLab, or as one page to look at where that is not installed",
         "model.pb",
         "saved/ --html model.html",
     )

@@ -11,12 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import webbrowser
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from tfgraphwidget.cli.console import print_output
+from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import locate_file, recognize
 from tfgraphwidget.writable import reason
@@ -59,6 +61,8 @@ def _notebooks() -> Path:
 
 def show(options: argparse.Namespace) -> int:
     """Open a file, or the main file of a directory, in JupyterLab."""
+    if find_spec("jupyterlab") is None:
+        return _show_page(options)
     locate_file(Path(options.file))  # a sentence about it names it as it was given
     path = Path(os.path.abspath(options.file))  # noqa: PTH100  # a link is shown by the name it was given
     root, file = path.parent, locate_file(path)
@@ -68,6 +72,22 @@ def show(options: argparse.Namespace) -> int:
         )
     recognize(file)
     return _serve(file, root, options.port, browser=not options.no_browser)
+
+
+def _show_page(options: argparse.Namespace) -> int:
+    """Write the page of a file that there is no JupyterLab to edit in, and open it."""
+    from tfgraphwidget.cli import files
+
+    page = Path(tempfile.mkdtemp(prefix="tfgraphwidget-")) / f"{Path(options.file).stem}.html"
+    options.html = str(page)
+    files.write_page(options)
+    print_note(
+        "tfgraphwidget: note: JupyterLab is not installed, so this is a page to look at; run pip "
+        "install jupyterlab to edit."
+    )
+    if not options.no_browser:
+        webbrowser.open(page.as_uri())
+    return 0
 
 
 def _copy_missing(folder: Path, copies: Path) -> None:
@@ -88,10 +108,7 @@ def document_address(file: Path, root: Path) -> str:
 
 def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     if find_spec("jupyterlab") is None:
-        raise GraphEditError(
-            "JupyterLab is not installed here; run pip install jupyterlab, or write a page that "
-            "needs no server: --html page.html."
-        )
+        raise GraphEditError("JupyterLab is not installed here; run pip install jupyterlab.")
     port, token, folder = _free_port(port), secrets.token_hex(16), _runtime_folder()
     where = document_address(file, root)
     url = f"http://127.0.0.1:{port}/{where}?token={token}"

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _LayerTensor = Hashable
 """A KerasTensor of the model, or the name of the output of a layer that came with an edit."""
 
+_INSTEAD = either(
+    "editor.to_module().layer() is the edited model as one Keras layer.",
+    "Export saves the edited one.",
+)
 _BATCH = 2
 _NUMBERS = ("float16", "float32", "float64")
 _TOLERANCE = 1e-3
@@ -61,10 +65,7 @@ def edited_model(executor: EditExecutor) -> KerasModel:
 
 
 def _refusal(line: str, why: str) -> GraphEditError:
-    return GraphEditError(
-        f"{line} cannot be said in layers: {why}; "
-        + either("editor.to_module() is the edited model.", "Export saves the edited one.")
-    )
+    return GraphEditError(f"{line} cannot be said in layers: {why}; " + _INSTEAD)
 
 
 @dataclass(eq=False)
@@ -102,8 +103,7 @@ class _Layers:
         if functional is None:
             raise GraphEditError(
                 f"Keras model {model.name!r} is a subclass whose call is Python, so its edits "
-                "cannot be said in layers; "
-                + either("editor.to_module() is the edited model.", "Export saves the edited one.")
+                "cannot be said in layers; " + _INSTEAD
             )
         return cls(functional, layer_outputs(functional, body.graph))
 
@@ -289,6 +289,5 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
                 f"Keras model {model.name!r} with the edits in its layers computes another {key!r} "
-                "than the edited graph; "
-                + either("editor.to_module() is the edited model.", "Export saves the edited one.")
+                "than the edited graph; " + _INSTEAD
             )

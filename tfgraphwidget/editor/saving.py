@@ -168,10 +168,14 @@ def save(
         restore_file()
     if core.file_watch is not None:
         core.file_watch.accept(saved)
-    for notice in notices:
+    for notice in filter(_is_warning, notices):
         # `GraphEditor.save`, after the check of its arguments.
         warnings.warn(notice, stacklevel=4)
     return saved
+
+
+def _is_warning(notice: str) -> bool:
+    return not isinstance(notice, export.SuccessReport)
 
 
 def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]:

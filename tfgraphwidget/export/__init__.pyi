@@ -27,6 +27,7 @@ from .request import EditedSavedModel as EditedSavedModel
 from .request import ExportRequest as ExportRequest
 from .request import OpenedSavedModel as OpenedSavedModel
 from .request import SaveSettings as SaveSettings
+from .request import SuccessReport as SuccessReport
 from .signatures import DEFAULT as DEFAULT
 from .signatures import apparent_signature as apparent_signature
 from .signatures import is_chosen as is_chosen

@@ -86,6 +86,12 @@ class Document(Protocol):
         """
 
 
+class SuccessReport(str):
+    """A notice of what went well, such as a check and its figure: no reason for a warning."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class SaveSettings:
     """What the user chose of how a graph is written.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import parse_options
+from tfgraphwidget.export import SuccessReport, parse_options
 from tfgraphwidget.naming import format_size
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
@@ -220,8 +220,14 @@ class Exporter:
                 frozen=frozen,
                 **parse_options(options),
             )
+        reports = [
+            notice
+            for notice in self._editor._core.save_notices
+            if isinstance(notice, SuccessReport)
+        ]
         return path, [
-            _notice(warning.message) for warning in caught if warning.category is UserWarning
+            *map(_notice, reports),
+            *(_notice(warning.message) for warning in caught if warning.category is UserWarning),
         ]
 
     def _target(self, name: str, suffix: str) -> Path:

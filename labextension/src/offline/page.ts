@@ -15,18 +15,20 @@ async function show(): Promise<void> {
   const sheet = document.createElement("style");
   sheet.textContent = style;
   document.head.append(sheet);
+  const heading = document.querySelector("header");
+  const height = () => window.innerHeight - (heading?.offsetHeight ?? 0);
   try {
     const channel = await channelOf("data");
-    const document = partOf("beside");
+    const beside = partOf("beside");
     const settings = {
-      height: window.innerHeight,
+      height: height(),
       software: true,
       readOnly: true,
       revision: () => 1,
       isAlone: () => true,
     };
-    const pair = document
-      ? ([await channelOf("before"), await readDocument(fromBase64(document))] as const)
+    const pair = beside
+      ? ([await channelOf("before"), await readDocument(fromBase64(beside))] as const)
       : null;
     place.replaceChildren();
     const view = pair
@@ -34,7 +36,7 @@ async function show(): Promise<void> {
       : createView(place, channel, settings);
     // Keys go to the list, before anything is clicked.
     place.querySelector<HTMLElement>(".tgw-beside")?.focus();
-    window.addEventListener("resize", () => view.setHeight(window.innerHeight));
+    window.addEventListener("resize", () => view.setHeight(height()));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     place.textContent = `This page cannot be shown: ${why}`;

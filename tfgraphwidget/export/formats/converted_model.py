@@ -21,7 +21,7 @@ from tfgraphwidget.export.file_kinds import CONVERSIONS, Conversion, missing_pac
 from tfgraphwidget.export.formats.frozen_graph import FrozenGraph, freeze_graph
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.saved_model import with_apparent_signature
-from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.request import ExportRequest, SuccessReport
 from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
@@ -88,7 +88,9 @@ def _checked_model(
         difference = check(reference, kind, [loader], lambda *_: bool(lacking), tolerance=tolerance)
         notices += lacking
         if difference is not None:  # before what is less important: a line may be cut off
-            notices.append(f"The largest difference from the graph is {difference:.3g}.")
+            notices.append(
+                SuccessReport(f"The largest difference from the graph is {difference:.3g}.")
+            )
     notices += request.notices
     return model
 

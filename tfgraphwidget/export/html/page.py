@@ -27,11 +27,12 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="tfgraphwidget">
 <title>{title}</title>
 </head>
 <body>
+<header><h1>{title}</h1></header>
 <main id="tfgraphwidget"><noscript>This graph is drawn by JavaScript, which is switched off here;
 in JupyterLab, press Trust HTML above.</noscript></main>
 {data}
