@@ -134,6 +134,7 @@ class Evaluator:
                 whole_library=is_whole,
                 assets=assets,
                 outputs=_outputs_of_both(other.source, executor.source),
+                readers=(other.weight, self.current_run().weight),
             )
             signatures = (
                 other.source.signatures if navigator is None else before._core.executor.signatures

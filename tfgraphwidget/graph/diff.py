@@ -13,6 +13,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
+from tfgraphwidget.graph.channel_scales import ReadVariable
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
@@ -137,6 +138,10 @@ class CalledBody(NamedTuple):
 
     graph: GraphIndex
     arguments: tuple[str, ...]
+
+
+Readers = tuple[ReadVariable | None, ReadVariable | None]
+"""What reads the values of variables of two graphs."""
 
 
 OpenBody = Callable[[GraphIndex, int, FunctionRef], CalledBody]
@@ -431,6 +436,7 @@ def difference(
     whole_library: bool = True,
     assets: tuple[Assets, Assets] | None = None,
     outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+    readers: Readers = (None, None),
 ) -> Difference:
     """Compare two graphs.
 
@@ -448,6 +454,8 @@ def difference(
             constants with paths of files that have the same content are equal.
         outputs: The tensors that each graph is there for. A call that the other graph does not have
             is compared by its body where these need it. () for all calls.
+        readers: What reads the values of variables of each graph, by the names of their handles;
+            None where they are not known. They are read where a batch norm was folded into them.
 
     Returns:
         What differs in `after`.
@@ -456,7 +464,13 @@ def difference(
         return Difference()
     with no_collections():
         comparison = GraphComparison(
-            before, after, renamed or {}, bodies, assets=assets or ({}, {}), outputs=outputs
+            before,
+            after,
+            renamed or {},
+            bodies,
+            assets=assets or ({}, {}),
+            outputs=outputs,
+            readers=readers,
         )
         changes = comparison.difference(whole_library=whole_library)
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
@@ -572,9 +586,11 @@ class GraphComparison:
         assets: tuple[Assets, Assets] = ({}, {}),
         outputs: tuple[Collection[str], Collection[str]] = ((), ()),
         arguments: Mapping[str, str] | None = None,
+        readers: Readers = (None, None),
         *,
         inline: bool = True,
     ) -> None:
+        self._readers = readers
         self.arguments = dict(arguments or {})
         names = {**renamed, **self.arguments}
         self.matched = match_graphs(before, after, names, outputs, inline=inline)
@@ -616,7 +632,9 @@ class GraphComparison:
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(self.matched, changed, self._arguments).explanations(),
+            explained=Explainer(
+                self.matched, changed, self._arguments, self._readers
+            ).explanations(),
             renamed=tuple(
                 sorted(
                     (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
