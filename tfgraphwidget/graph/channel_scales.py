@@ -183,6 +183,11 @@ class _Weights:
             return inner[0]
         if node.op == "Reshape" and len(inner) > 1:
             return inner[0].reshape(inner[1].astype(int).tolist())
+        if node.op == "ExpandDims" and len(inner) > 1:
+            return np.expand_dims(inner[0], int(inner[1].item()))
+        if node.op == "Squeeze" and inner:
+            axes = node.attr.get("squeeze_dims")
+            return np.squeeze(inner[0], None if axes is None else tuple(axes.list.i) or None)
         if node.op in _ELEMENTWISE and inner:
             return np.asarray(_ELEMENTWISE[node.op](*inner))
         raise UnknownValue(node.op)

@@ -510,7 +510,7 @@ class Explainer:
                 return self._frozen_sentence()
             case "batch norm":
                 count, layers = count_text(len(self._folded), "batch norm"), list(self._folded)
-                note = "; values of variables were not compared" if self._has_unknown_values else ""
+                note = "; their numbers were not compared" if self._has_unknown_values else ""
                 return f"{count} folded into the weights of {_short(layers, 'layer')}{note}"
             case "precision":
                 return self._precision_sentence(explanation)
