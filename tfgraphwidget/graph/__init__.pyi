@@ -52,6 +52,7 @@ from .diff import CalledBody as CalledBody
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import DifferenceKind as DifferenceKind
+from .diff import OpPair as OpPair
 from .diff import difference as difference
 from .diff import signature_changes as signature_changes
 from .distinct_variables import count_variables as count_variables

@@ -19,7 +19,7 @@ from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpC
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
-from tfgraphwidget.graph.op_matching import ops_with_other_inputs
+from tfgraphwidget.graph.op_matching import EVIDENCE, ops_with_other_inputs
 from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
@@ -148,6 +148,16 @@ OpenBody = Callable[[GraphIndex, int, FunctionRef], CalledBody]
 """The body of a function that an op calls. Raises GraphEditError for a body that cannot be read."""
 
 
+class OpPair(NamedTuple):
+    """An op that both graphs have: its name, the one before, and what shows that it is the same:
+    "name", "structure" (what is around it), "values" (of a constant) or "hand".
+    """
+
+    name: str
+    was: str
+    evidence: str
+
+
 class Inside(NamedTuple):
     """The difference of two functions that an op of both graphs calls; `path` are the ops that lead
     there.
@@ -167,7 +177,8 @@ class Difference:
     renamed are a note and not a difference. False when there is no difference; its length is the
     number of ops that differ. `values` are the variables whose values
     differ, where these were compared, `signatures` what differs in those of files, and `assets` in
-    the asset files of SavedModels. `explained` says which differences are one usual change, such as
+    the asset files of SavedModels. `pairs` are all ops that both graphs have, with what shows that
+    they are the same. `explained` says which differences are one usual change, such as
     freezing; `rest` is without them. `between` says in words what it leads from and to, where that
     is known; it is printed first. `function` is the path of the function that alone was compared,
     where the graphs around it were not.
@@ -182,6 +193,7 @@ class Difference:
     values: tuple[ChangedValue, ...] = ()
     signatures: SignatureChanges = _SAME_SIGNATURES
     assets: AssetChanges = _SAME_ASSETS
+    pairs: tuple[OpPair, ...] = field(default=(), compare=False)
     explained: tuple[Explanation, ...] = field(default=(), compare=False)
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
@@ -635,6 +647,7 @@ class GraphComparison:
             explained=Explainer(
                 self.matched, changed, self._arguments, self._readers
             ).explanations(),
+            pairs=tuple(self._pairs()),
             renamed=tuple(
                 sorted(
                     (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
@@ -644,6 +657,13 @@ class GraphComparison:
             functions=self._functions(whole_library=whole_library),
             inside=inside,
         )
+
+    def _pairs(self) -> Iterator[OpPair]:
+        """The ops that both graphs have."""
+        names, new_names = self.before.names, self.after.names
+        for name, j, evidence in zip(names, self.pair, self.matched.evidence, strict=True):
+            if j >= 0:
+                yield OpPair(new_names[j], name, EVIDENCE[evidence])
 
     def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
         """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
