@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.graph.test_usual_changes import index_of, renamed
 from tfgraphwidget.graph import GraphIndex, difference
@@ -61,6 +62,39 @@ def test_names_that_were_dealt_out_again_do_not_mislead(seed: int) -> None:
     after = index_of(renamed(graph_def, new_names.__getitem__))
     assert pairs_of(index_of(graph_def), after) == new_names
     assert not difference(index_of(graph_def), after).changed
+
+
+def test_pairs_say_what_shows_that_ops_are_one() -> None:
+    graph_def = layers(3)
+    new_names = {"MatMul": "product", "Tanh_1": "x/Tanh_1"}
+    after = index_of(renamed(graph_def, lambda name: new_names.get(name, name)))
+    evidence = {pair.was: pair.evidence for pair in difference(index_of(graph_def), after).pairs}
+    assert evidence["BiasAdd"] == evidence["Tanh_1"] == "name"
+    assert evidence["MatMul"] == "structure"
+    assert len(evidence) == len(graph_def.node)
+
+
+def test_a_caller_corrects_the_matching() -> None:
+    def graph_def(first: str, second: str) -> GraphDef:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [4], name="x")
+            for name in (first, second):
+                tf.nn.relu(x, name=name)
+        return graph.as_graph_def()
+
+    editor = tgw.edit(graph_def("c", "d"))
+    assert not editor.diff(graph_def("a", "b")).renamed
+    found = editor.diff(graph_def("a", "b"), pairs={"d": "a", "c:0": "b:0"})
+    assert set(found.renamed) == {("a", "d"), ("b", "c")}
+    assert {pair.name: pair.evidence for pair in found.pairs} == {
+        "x": "name",
+        "c": "hand",
+        "d": "hand",
+    }
+    with pytest.raises(tgw.GraphEditError, match="has no op 'e'"):
+        editor.diff(graph_def("a", "b"), pairs={"d": "e"})
+    with pytest.raises(tgw.GraphEditError, match="pairs are of two models"):
+        editor.diff(pairs={"d": "a"})
 
 
 def test_an_edit_of_an_op_is_named_by_its_name() -> None:

@@ -280,6 +280,42 @@ def test_folded_batch_norms_are_one_change(frozen: GraphDef) -> None:
     assert [line for line in lines[1:] if "renamed" not in line and "→" not in line] == []
 
 
+def test_a_graph_that_is_frozen_and_folded_at_once_differs_by_both(
+    live: Any, frozen: GraphDef
+) -> None:
+    difference = tgw.edit(folded(frozen)).diff(live)
+    first, second = repr(difference).splitlines()[1:]
+    assert first.startswith("frozen: 2 variables became constants; ")
+    assert second == "1 batch norm folded into the weights of 'conv'"
+    assert not difference.rest
+
+
+def test_a_batch_norm_that_is_folded_and_cast_is_explained(frozen: GraphDef) -> None:
+    difference = tgw.edit(cast(folded(frozen))).diff(frozen)
+    assert [each.change for each in difference.explained] == ["batch norm", "precision"]
+    assert not difference.rest
+
+
+@pytest.mark.parametrize("before", ["live", "frozen"])
+@pytest.mark.parametrize("part", ["norm/folded_weights", "norm/folded_bias", "epsilon"])
+def test_weights_with_another_batch_norm_are_a_difference(
+    part: str, before: str, live: Any, frozen: GraphDef
+) -> None:
+    other = copy_of(frozen)
+    if part == "epsilon":
+        next(n for n in other.node if n.name == "norm").attr["epsilon"].f = 0.01
+    other = folded(other)
+    if part != "epsilon":
+        node = next(n for n in other.node if n.name == part)
+        value = tf.make_ndarray(node.attr["value"].tensor).copy()
+        value.flat[1] += 0.01
+        node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+    rest = tgw.edit(other).diff(live if before == "live" else frozen).rest
+    assert "norm" in rest.removed
+    assert "norm/folded" in rest.added
+    assert "relu: input 0 norm:0 → norm/folded:0" in repr(rest)
+
+
 def test_a_bias_that_is_gone_is_no_folded_batch_norm() -> None:
     def graph_def(*, with_bias: bool) -> GraphDef:
         with tf.Graph().as_default() as graph:

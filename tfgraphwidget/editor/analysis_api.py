@@ -137,6 +137,7 @@ class AnalysisAPI(ArgumentChecks):
         *,
         values: bool = False,
         ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
+        pairs: Mapping[TensorKey, str | Named] | None = None,
     ) -> Difference:
         """Compare the current graph with its original state or another graph: `after.diff(before)`.
 
@@ -153,16 +154,20 @@ class AnalysisAPI(ArgumentChecks):
             ignore: Kinds of differences that are left out: "names" of ops that are the same
                 otherwise, "attributes", "shapes", "values" of constants and variables, "devices".
                 None for none.
+            pairs: {op or tensor here: that of `before`} where the matching is to be corrected.
 
         Returns:
             The Difference: prints as a list of at most 60 lines. A usual change, such as freezing,
             is one line (`.explained`), and `.rest` is without it; `.added`, `.removed`, `.changed`
-            and `.renamed` are names, `.signatures` what differs in those, `.assets` what differs in
-            asset files, `.values` the variables whose values differ, with the largest difference of
-            two elements; `.table()` is a DataFrame.
+            and `.renamed` are names, `.pairs` the ops that both have, with what shows it ("name",
+            "structure", "values" or "hand"), `.signatures` what differs in those, `.assets` what
+            differs in asset files, `.values` the variables whose values differ, with the largest
+            difference of two elements; `.table()` is a DataFrame.
 
         Raises:
-            GraphEditError: `ignore` has a kind that there is not.
+            GraphEditError: `ignore` has a kind that there is not, or `pairs` are given for one
+                graph.
+            UnknownName: `pairs` name an op that the graph does not have.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -179,14 +184,14 @@ class AnalysisAPI(ArgumentChecks):
 
         kinds: tuple[Any, ...] = (ignore,) if isinstance(ignore, str) else tuple(ignore or ())
         if not values or "values" in kinds:
-            return self._core.evaluator.diff(before).without(kinds)
+            return self._core.evaluator.diff(before, pairs).without(kinds)
         if before is None:
             raise GraphEditError(
                 "diff: two models are compared; "
                 + in_cell("name the other, diff(before, values=True).")
             )
         changed = synchronization.changed_values(before, self)
-        return replace(self._core.evaluator.diff(before), values=changed).without(kinds)
+        return replace(self._core.evaluator.diff(before, pairs), values=changed).without(kinds)
 
     def compare(
         self,

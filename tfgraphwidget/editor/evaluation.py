@@ -126,12 +126,8 @@ class Evaluator:
             return None
         return difference.rest.marks(len(self._executor.index), is_after=is_after)
 
-    def diff(self, before: Any, pairs: Mapping[str, str] | None = None) -> Difference:
-        """Compare the current graph with `before`; see `AnalysisAPI.diff`.
-
-        Args:
-            pairs: {op of `before`: op of this graph}, as far as a caller knows them better.
-        """
+    def diff(self, before: Any, pairs: Mapping[TensorKey, object] | None = None) -> Difference:
+        """Compare the current graph with `before`; see `AnalysisAPI.diff`."""
         executor = self._executor
         index = executor.index
         if before is not None:
@@ -146,10 +142,11 @@ class Evaluator:
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
             changes = difference(
-                *(other.index, index, pairs, bodies),
+                *(other.index, index, self._ops_by_hand(other.index, pairs or {}), bodies),
                 whole_library=is_whole,
                 assets=assets,
                 outputs=_outputs_of_both(other.source, executor.source),
+                readers=(other.weight, self.current_run().weight),
             )
             signatures = (
                 other.source.signatures if navigator is None else before._core.executor.signatures
@@ -163,6 +160,11 @@ class Evaluator:
                 )
             function = "" if is_whole else " / ".join(executor.navigator.path[1:])
             return replace(changes, between=between, function=function)
+        if pairs:
+            raise GraphEditError(
+                "diff: pairs are of two models; "
+                + in_cell("name the other, diff(before, pairs=…).")
+            )
         patches = executor.patches()
         renamed = {new for patch in patches for _, new in patch.renamed if new in index.ids}
         originals = {
@@ -280,6 +282,11 @@ class Evaluator:
             (tensor, *_) = self._arguments.fetches(here) or (self._arguments.name(here),)
             by_hand[tensor] = f"{op}:{(split_tensor(name)[1] or 0) if name != op else 0}"
         return by_hand
+
+    def _ops_by_hand(self, before: GraphIndex, pairs: Mapping[TensorKey, object]) -> dict[str, str]:
+        """{op of the other graph: op here} as a caller gives ops or tensors."""
+        by_hand = self._pairs_by_hand(before, pairs)
+        return {split_tensor(there)[0]: split_tensor(here)[0] for here, there in by_hand.items()}
 
     def _feeds_of_both(
         self, feeds: Mapping[TensorKey, object] | None, matching: _Matching

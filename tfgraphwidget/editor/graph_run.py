@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import function_bodies
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import GraphIndex, build, called_functions, definitions, key_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime import session as sessions
@@ -185,6 +185,12 @@ class GraphRun:
             with contextlib.suppress(SessionRefused):
                 values |= self._read((variable,))
         return values
+
+    def weight(self, handle: str) -> object:
+        """The value of the variable of a handle op; None where it has none."""
+        with contextlib.suppress(GraphEditError):
+            return self.weights([handle]).get(handle)
+        return None
 
     def _captured_values(self, handles: Sequence[str]) -> dict[str, object]:
         """The values of variables that a function's body captures."""

@@ -53,6 +53,7 @@ from .diff import CalledBody as CalledBody
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import DifferenceKind as DifferenceKind
+from .diff import OpPair as OpPair
 from .diff import difference as difference
 from .diff import renamed_parts as renamed_parts
 from .diff import signature_changes as signature_changes

@@ -13,12 +13,13 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
+from tfgraphwidget.graph.channel_scales import ReadVariable
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
-from tfgraphwidget.graph.op_matching import ops_with_other_inputs
+from tfgraphwidget.graph.op_matching import EVIDENCE, ops_with_other_inputs
 from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
@@ -141,8 +142,22 @@ class CalledBody(NamedTuple):
     arguments: tuple[str, ...]
 
 
+Readers = tuple[ReadVariable | None, ReadVariable | None]
+"""What reads the values of variables of two graphs."""
+
+
 OpenBody = Callable[[GraphIndex, int, FunctionRef], CalledBody]
 """The body of a function that an op calls. Raises GraphEditError for a body that cannot be read."""
+
+
+class OpPair(NamedTuple):
+    """An op that both graphs have: its name, the one before, and what shows that it is the same:
+    "name", "structure" (what is around it), "values" (of a constant) or "hand".
+    """
+
+    name: str
+    was: str
+    evidence: str
 
 
 class Inside(NamedTuple):
@@ -164,7 +179,8 @@ class Difference:
     renamed are a note and not a difference. False when there is no difference; its length is the
     number of ops that differ. `values` are the variables whose values
     differ, where these were compared, `signatures` what differs in those of files, and `assets` in
-    the asset files of SavedModels. `explained` says which differences are one usual change, such as
+    the asset files of SavedModels. `pairs` are all ops that both graphs have, with what shows that
+    they are the same. `explained` says which differences are one usual change, such as
     freezing; `rest` is without them. `between` says in words what it leads from and to, where that
     is known; it is printed first. `function` is the path of the function that alone was compared,
     where the graphs around it were not.
@@ -179,6 +195,7 @@ class Difference:
     values: tuple[ChangedValue, ...] = ()
     signatures: SignatureChanges = _SAME_SIGNATURES
     assets: AssetChanges = _SAME_ASSETS
+    pairs: tuple[OpPair, ...] = field(default=(), compare=False)
     explained: tuple[Explanation, ...] = field(default=(), compare=False)
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
@@ -472,6 +489,7 @@ def difference(
     whole_library: bool = True,
     assets: tuple[Assets, Assets] | None = None,
     outputs: tuple[Collection[str], Collection[str]] = ((), ()),
+    readers: Readers = (None, None),
 ) -> Difference:
     """Compare two graphs.
 
@@ -489,6 +507,8 @@ def difference(
             constants with paths of files that have the same content are equal.
         outputs: The tensors that each graph is there for. A call that the other graph does not have
             is compared by its body where these need it. () for all calls.
+        readers: What reads the values of variables of each graph, by the names of their handles;
+            None where they are not known. They are read where a batch norm was folded into them.
 
     Returns:
         What differs in `after`.
@@ -497,7 +517,13 @@ def difference(
         return Difference()
     with no_collections():
         comparison = GraphComparison(
-            before, after, renamed or {}, bodies, assets=assets or ({}, {}), outputs=outputs
+            before,
+            after,
+            renamed or {},
+            bodies,
+            assets=assets or ({}, {}),
+            outputs=outputs,
+            readers=readers,
         )
         changes = comparison.difference(whole_library=whole_library)
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
@@ -613,9 +639,11 @@ class GraphComparison:
         assets: tuple[Assets, Assets] = ({}, {}),
         outputs: tuple[Collection[str], Collection[str]] = ((), ()),
         arguments: Mapping[str, str] | None = None,
+        readers: Readers = (None, None),
         *,
         inline: bool = True,
     ) -> None:
+        self._readers = readers
         self.arguments = dict(arguments or {})
         names = {**renamed, **self.arguments}
         self.matched = match_graphs(before, after, names, outputs, inline=inline)
@@ -657,7 +685,10 @@ class GraphComparison:
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(self.matched, changed, self._arguments).explanations(),
+            explained=Explainer(
+                self.matched, changed, self._arguments, self._readers
+            ).explanations(),
+            pairs=tuple(self._pairs()),
             renamed=tuple(
                 sorted(
                     (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
@@ -667,6 +698,13 @@ class GraphComparison:
             functions=self._functions(whole_library=whole_library),
             inside=inside,
         )
+
+    def _pairs(self) -> Iterator[OpPair]:
+        """The ops that both graphs have."""
+        names, new_names = self.before.names, self.after.names
+        for name, j, evidence in zip(names, self.pair, self.matched.evidence, strict=True):
+            if j >= 0:
+                yield OpPair(new_names[j], name, EVIDENCE[evidence])
 
     def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
         """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it

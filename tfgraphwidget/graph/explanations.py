@@ -14,6 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfgraphwidget.graph.channel_scales import (
+    ReadVariable,
+    UnknownValue,
+    agree,
+    scaled_layer,
+)
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.function_refs import reachable_functions
@@ -49,6 +55,7 @@ Tensor = tuple[int, int]
 INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
 PRECISION, IDENTITIES = "precision", "identities"
 CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES)
+RENAMING_CHANGES = frozenset({INLINED, FROZEN, FOLDED})
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
@@ -59,6 +66,7 @@ SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a
 
 
 STATELESS = "Stateless"
+SHIFTS = frozenset({"Add", "AddV2", "BiasAdd", "BiasAddV1", "Sub"})
 # Attributes of functional control flow with an element for each argument.
 ARGUMENT_LISTS = frozenset({"T", "Tin", "output_shapes"})
 IN_PLACE_OF_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
@@ -135,7 +143,7 @@ class _Side:
         self.past = handed_on(index, PASSED_ON | CASTS, may_be_passed)
         self.past_scales = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, may_be_passed)
         everything = np.ones(len(index), bool)
-        self._layers = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, everything)
+        self.layers = handed_on(index, PASSED_ON | CASTS | SCALES_AND_SHIFTS, everything)
         self.identities = handed_on(index, VARIABLE_READS, everything)
         self.weights = computed_from_weights(index)
 
@@ -161,10 +169,6 @@ class _Side:
             for dtype in dtypes
         )
 
-    def is_argument(self, op: int) -> bool:
-        """Whether an op is a placeholder."""
-        return self.index.types[op] in PLACEHOLDERS
-
     def is_handle(self, op: int) -> bool:
         """Whether an op is a variable, or an argument that refers to one."""
         return self.index.types[op] in HANDLES or self.index.dtypes(op)[:1] == ("resource",)
@@ -172,7 +176,7 @@ class _Side:
     def kernels(self, layer: int) -> list[int]:
         """The ops that give the weights of a layer, past those that hand them on."""
         inputs = [tensor for tensor in self.read(layer) if self.weights[tensor[0]]]
-        return [self._layers.root(tensor)[0] for tensor in inputs]
+        return [self.layers.root(tensor)[0] for tensor in inputs]
 
     def read(self, op: int) -> list[Tensor]:
         """The tensors that an op consumes."""
@@ -205,13 +209,13 @@ class _Side:
 
     def chain(self, op: int) -> list[int]:
         """The ops whose output an op scales or shifts, its layer the last of them."""
-        ops = self._layers.path((op, 0))[1:]
+        ops = self.layers.path((op, 0))[1:]
         layer = self.layer(op)
         return ops if layer is None else [*ops, layer]
 
     def layer(self, op: int) -> int | None:
         """The layer whose output an op scales or shifts, or that it is; None for none."""
-        layer, _ = self._layers.root((op, 0))
+        layer, _ = self.layers.root((op, 0))
         return layer if self.index.types[layer] in FOLDABLE_LAYERS else None
 
     def sources_past_explained(self, op: int) -> dict[int, str]:
@@ -350,6 +354,7 @@ class Explainer:
         matched: The graphs.
         changed: The ops that both have, with what differs in them.
         arguments: The pairs of ops that are arguments, where the graphs are bodies of functions.
+        readers: What reads the values of variables of both, where these are known.
 
     Attributes:
         same_tensors: {tensor of the second graph: tensor of the first} of tensors that consumers of
@@ -364,7 +369,10 @@ class Explainer:
         matched: MatchedGraphs,
         changed: Sequence[OpChange],
         arguments: Collection[tuple[int, int]] = (),
+        readers: tuple[ReadVariable | None, ReadVariable | None] = (None, None),
     ) -> None:
+        self._readers = readers
+        self._has_unknown_values = False
         back = [-1] * len(matched.after.index)
         for i, j in enumerate(matched.pair):
             if j >= 0:
@@ -419,6 +427,7 @@ class Explainer:
         if self._weights:
             side = self._before if self._variables else self._after
             self._unneeded = side.explain_unneeded()
+            side.explain_what_serves()
         self._explain_details(CONTROL_INPUT, self._cause_of_control_input)
         return tuple(filter(None, map(self._explanation, CHANGES)))
 
@@ -460,28 +469,36 @@ class Explainer:
             yield tuple(side.functions_of(change))
 
     def _renamed_by(self, change: str) -> Iterator[tuple[str, str]]:
-        """The ops of inlined functions that have other names, but for numbers, by their scopes; and
-        variables that became constants, which have the names of their reads where these were in
-        functions.
-        """
+        """The ops that have other names by a change."""
         before, after = self._before, self._after
-        types = before.index.types, after.index.types
-        for i, j in enumerate(before.pair if change in {INLINED, FROZEN} else ()):
+        for i, j in enumerate(before.pair if change in RENAMING_CHANGES else ()):
             was, now = before.index.names[i], after.index.names[j]
-            if j < 0 or was == now:
-                continue
+            if j >= 0 and was != now and self._cause_of_name(i, j) == change:
+                yield was, now
+
+    def _cause_of_name(self, i: int, j: int) -> str | None:
+        """The change for which an op has another name."""
+        before, after = self._before, self._after
+        if i in self._weights:
+            return FROZEN  # where a function read the variable, its constant has the name of that
+        if j in self.other_values and after.index.types[j] in CONSTANTS:
+            return FOLDED
+        if not self._is_inlined:
+            return None
+        was, now = before.index.names[i], after.index.names[j]
+        if {before.index.types[i], after.index.types[j]} <= PLACEHOLDERS:
+            # A signature names an argument after itself and the argument.
+            is_inlined = was.endswith(f"_{now}") or now.endswith(f"_{was}")
+        else:
             is_inside = was in before.inlined.bodies or now in after.inlined.bodies
             is_helper = was in before.inlined.helpers or now in after.inlined.helpers
-            hands_on = types[0][i] in IN_PLACE_OF_CALLS | VARIABLE_READS
-            hands_on &= self._is_inlined and types[1][j] in IN_PLACE_OF_CALLS | VARIABLE_READS
-            is_alike = is_inside and _own_name(was) == _own_name(now)
-            is_alike |= is_helper or hands_on
-            if self._before.is_argument(i) and self._after.is_argument(j):
-                # A signature names an argument after itself and the argument.
-                is_alike = was.endswith(f"_{now}") or now.endswith(f"_{was}")
-                is_alike &= bool(before.inlined.calls or after.inlined.calls)
-            if (i in self._weights) if change == FROZEN else (is_alike and i not in self._weights):
-                yield was, now
+            types = {before.index.types[i], after.index.types[j]}
+            is_inlined = (
+                is_helper
+                or types <= IN_PLACE_OF_CALLS | VARIABLE_READS
+                or (is_inside and _own_name(was) == _own_name(now))
+            )
+        return INLINED if is_inlined else None
 
     # Sentences
 
@@ -493,7 +510,8 @@ class Explainer:
                 return self._frozen_sentence()
             case "batch norm":
                 count, layers = count_text(len(self._folded), "batch norm"), list(self._folded)
-                return f"{count} folded into the weights of {_short(layers, 'layer')}"
+                note = "; their numbers were not compared" if self._has_unknown_values else ""
+                return f"{count} folded into the weights of {_short(layers, 'layer')}{note}"
             case "precision":
                 return self._precision_sentence(explanation)
         one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
@@ -568,7 +586,8 @@ class Explainer:
         for past, new_past in ((before.past, after.past), (before.past_scales, after.past_scales)):
             root, port = past.root(was[0])
             if (before.pair[root], port) == new_past.root(now[0]):
-                cause = self._cause_of_paths(root, past.path(was[0]), new_past.path(now[0]))
+                paths = past.path(was[0]), new_past.path(now[0])
+                cause = self._cause_of_paths(root, *paths, (was[0], now[0]))
                 if cause is not None:
                     self.same_tensors[now[0]] = was[0]
                 return cause
@@ -619,14 +638,18 @@ class Explainer:
         self.same_tensors.pop(now[0], None)
         return FOLDED
 
-    def _cause_of_paths(self, root: int, was: Sequence[int], now: Sequence[int]) -> str | None:
-        """The change that left out, or put in, ops between an op and its consumer."""
+    def _cause_of_paths(
+        self, root: int, was: Sequence[int], now: Sequence[int], tensors: tuple[Tensor, Tensor]
+    ) -> str | None:
+        """The change that left out, or put in, ops between an op and its consumer, which reads one
+        of the tensors in each graph.
+        """
         kinds = {self._before.index.types[op] for op in was}
         kinds |= {self._after.index.types[op] for op in now}
         layer = self._before.layer(root)
         has_root = self._before.has_root(was) or self._after.has_root(now)
         is_norm = has_root or kinds & FUSED_BATCH_NORMS
-        if is_norm and layer is not None and self._has_other_kernel(layer):
+        if is_norm and layer is not None and self._is_folded(layer, was, now, tensors):
             self._folded[self._before.index.names[layer]] = None
             self.other_values |= {self._before.pair[op] for op in (root, *self._before.chain(root))}
             cause = FOLDED
@@ -643,6 +666,30 @@ class Explainer:
         self._after.causes |= dict.fromkeys(now, cause)
         return cause
 
+    def _is_folded(
+        self,
+        layer: int,
+        was: Sequence[int],
+        now: Sequence[int],
+        tensors: tuple[Tensor, Tensor],
+    ) -> bool:
+        """Whether a layer has taken up the scales and shifts after it: it gives the same with those
+        that are left, as far as the values of weights are known.
+        """
+        try:
+            one, other = (
+                scaled_layer(side.index, side.layers, tensor, read)
+                for side, tensor, read in zip(
+                    (self._before, self._after), tensors, self._readers, strict=True
+                )
+            )
+        except UnknownValue:
+            has_shift = {self._after.index.types[op] for op in now} & SHIFTS
+            has_shift |= {self._before.index.types[op] for op in was} & SHIFTS
+            self._has_unknown_values |= bool(has_shift)
+            return bool(has_shift) and self._has_other_kernel(layer)
+        return agree(one, other)
+
     def _has_other_kernel(self, layer: int) -> bool:
         """Whether a layer has weights of other values: else its batch norm was left out, and not
         folded.
@@ -651,11 +698,9 @@ class Explainer:
         kernels, new_kernels = before.kernels(layer), after.kernels(before.pair[layer])
         return any(
             before.pair[old] != new
-            or (
-                before.index.types[old] in CONSTANTS
-                and after.index.types[new] in CONSTANTS
-                and _value_of(before.index.nodes[old]) != _value_of(after.index.nodes[new])
-            )
+            or before.index.types[old] not in CONSTANTS
+            or after.index.types[new] not in CONSTANTS
+            or _value_of(before.index.nodes[old]) != _value_of(after.index.nodes[new])
             for old, new in zip(kernels, new_kernels, strict=False)
         )
 
@@ -713,13 +758,11 @@ class Explainer:
         was, now = _value_of(self._before.index.nodes[i]), _value_of(self._after.index.nodes[j])
         if was is None or now is None:
             return None
-        if was.dtype != now.dtype:
-            return PRECISION if is_rounded(was, now) else None
         layers = {self._before.index.names[op] for op in self._before.consumers(i)}
-        if not layers or not layers <= self._folded.keys():
-            return None
-        self.other_values.add(j)
-        return FOLDED
+        if layers and layers <= self._folded.keys():
+            self.other_values.add(j)
+            return FOLDED
+        return PRECISION if was.dtype != now.dtype and is_rounded(was, now) else None
 
     def _cause_of_control_input(self, i: int, j: int, detail: Detail) -> str | None:
         """The change that left out the op that was waited for, or one on whose account the consumer

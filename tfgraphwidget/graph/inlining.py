@@ -21,7 +21,7 @@ from tfgraphwidget.graph.edges import Ids
 from tfgraphwidget.graph.flattening import flatten
 from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.op_matching import find_matches
 from tfgraphwidget.graph.op_types import (
     CASTS,
     FUNCTION_CALLS,
@@ -63,12 +63,14 @@ class MatchedGraphs:
         after: The second one, in the same way.
         attributes: The digests of both.
         pair: For each op of `before` the number of the op of `after` that it is; -1 for none.
+        evidence: For each op of `before` the place in EVIDENCE of what shows that.
     """
 
     before: InlinedGraph
     after: InlinedGraph
     attributes: tuple[AttributeDigests, AttributeDigests]
     pair: list[int]
+    evidence: list[int]
 
 
 def match_graphs(
@@ -100,7 +102,7 @@ def match_graphs(
             AttributeDigests(one.index, gradient_numbers=is_one_graph),
             AttributeDigests(other.index, gradient_numbers=is_one_graph),
         )
-        pair = match_ops(one.index, other.index, attributes, renamed)
+        pair, evidence = find_matches(one.index, other.index, attributes, renamed)
         if turn == MOST_TURNS or not may_inline:
             break
         back = np.full(len(other.index), -1, np.int32)
@@ -117,7 +119,7 @@ def match_graphs(
         one, other = now
     if one.calls or one.loops or other.calls or other.loops:
         _unpair_other_identities(one.index, other.index, pair)
-    return MatchedGraphs(one, other, attributes, pair.tolist())
+    return MatchedGraphs(one, other, attributes, pair.tolist(), evidence.tolist())
 
 
 def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -> None:

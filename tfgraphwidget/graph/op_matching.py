@@ -64,6 +64,13 @@ class Level(NamedTuple):
     rounds: tuple[int, ...]
 
 
+EVIDENCE = ("name", "structure", "values", "hand")
+"""What shows that two ops are one, as a list of places for arrays: that they have one name or one
+state, but for scopes; what is around them; that two constants hold the same but for rounding; that
+the caller says so.
+"""
+NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
+
 LEVELS = (
     Level(frozenset(), "all", (12, 3, 1)),
     Level(PASSED_ON, "all", (12, 3)),
@@ -117,6 +124,36 @@ def match_ops(
         after: The second graph.
         renamed: Names in `before` -> names in `after` that are known.
     """
+    return find_matches(before, after, attributes, renamed).pair
+
+
+class Matches(NamedTuple):
+    """Which op of one graph is which of another.
+
+    Attributes:
+        pair: For each op of the first graph the number of the second's, -1 for none.
+        evidence: For each op of the first graph the place in EVIDENCE of what shows it; 0 for ops
+            without a pair.
+    """
+
+    pair: Ids
+    evidence: npt.NDArray[np.uint8]
+
+
+def find_matches(
+    before: GraphIndex,
+    after: GraphIndex,
+    attributes: tuple[AttributeDigests, AttributeDigests],
+    renamed: Mapping[str, str],
+) -> Matches:
+    """Match the ops of two graphs; see `match_ops`.
+
+    Args:
+        before: The first graph.
+        after: The second graph.
+        attributes: The digests of both.
+        renamed: Names in `before` -> names in `after` that are known.
+    """
     # 1. By name.
     forward = _by_name(before, after, renamed)
     backward = np.full(len(after), -1, np.int32)
@@ -124,23 +161,24 @@ def match_ops(
     graphs = _TwoGraphs(
         _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
     )
+    graphs.evidence[[before.ids[name] for name in renamed if name in before.ids]] = HAND
     if before.origin is not after.origin:
         graphs.check_names(set(renamed))
     if graphs.is_done():
-        return forward
+        return Matches(forward, graphs.evidence)
     # 2. By state.
-    graphs.pair(graphs.with_same_state())
+    graphs.pair(graphs.with_same_state(), NAME)
     # 3. By name without outer scopes.
     for scopes_before, scopes_after in LEFT_OUT_SCOPES:
         if not graphs.is_done():
-            graphs.pair(graphs.with_same_tail(scopes_before, scopes_after))
+            graphs.pair(graphs.with_same_tail(scopes_before, scopes_after), NAME)
     # 4. By neighbors; first of those that still have the last parts of their names.
     for level in LEVELS:
         if not graphs.is_done():
             graphs.pair_at(level)
-    graphs.pair(graphs.waiting_for_the_same())
-    graphs.pair(graphs.without_outputs_of_one_name())
-    return forward
+    graphs.pair(graphs.waiting_for_the_same(), STRUCTURE)
+    graphs.pair(graphs.without_outputs_of_one_name(), NAME)
+    return Matches(forward, graphs.evidence)
 
 
 def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
@@ -376,6 +414,7 @@ class _TwoGraphs:
     def __init__(self, before: _Side, after: _Side) -> None:
         self.before = before
         self.after = after
+        self.evidence = np.full(len(before.index), NAME, np.uint8)
 
     def look(self, level: Level) -> None:
         """Go on with the edges and kinds of a level."""
@@ -402,20 +441,21 @@ class _TwoGraphs:
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
         for rounds in LEVELS[0].rounds:
-            self.pair(self.with_unique_label(rounds, own_names=False))
-        self.pair((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
+            self.pair(self.with_unique_label(rounds, own_names=False), STRUCTURE)
+        still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
+        self.pair(still_free, NAME)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
         self.look(level)
         if level.attributes == "of computation":
-            self.pair(self.with_near_values())
+            self.pair(self.with_near_values(), VALUES)
         if not level.rounds:
             for scopes in PREFIXES:
-                self.pair(self.with_same_tail(*scopes))
+                self.pair(self.with_same_tail(*scopes), NAME)
         for own_names in (True, False):
             for rounds in level.rounds:
-                self.pair(self.with_unique_label(rounds, own_names=own_names))
+                self.pair(self.with_unique_label(rounds, own_names=own_names), STRUCTURE)
                 self.pair_neighbors(own_names=own_names)
             self.pair_neighbors(own_names=own_names)
 
@@ -423,11 +463,12 @@ class _TwoGraphs:
         """Whether there is nothing left to pair."""
         return not (self.before.unpaired.any() and self.after.unpaired.any())
 
-    def pair(self, pairs: Iterable[Pair]) -> None:
-        """Let some ops be pairs."""
+    def pair(self, pairs: Iterable[Pair], evidence: int) -> None:
+        """Let some ops be pairs; `evidence` is the place in EVIDENCE of what shows it."""
         for a, b in pairs:
             self.before.pair[a] = b
             self.after.pair[b] = a
+            self.evidence[a] = evidence
 
     def with_same_state(self) -> list[Pair]:
         """The ops that hold the same state, which one op does in each graph."""
@@ -490,7 +531,7 @@ class _TwoGraphs:
             beside_b = self.after.beside(b, own_names=own_names) if beside_a else {}
             for one, other in _common(beside_a, beside_b):
                 if self.before.pair[one] < 0 and self.after.pair[other] < 0:
-                    self.pair([(one, other)])
+                    self.pair([(one, other)], STRUCTURE)
                     stack.append((one, other))
 
 
