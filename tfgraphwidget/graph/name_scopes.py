@@ -181,8 +181,9 @@ def _number_of(scope: str, ids: dict[str, int], parent: list[int]) -> int:
     first.
     """
     number = ids.get(scope)
-    if number is not None:
-        return number
-    parent.append(_number_of(scope.rpartition("/")[0], ids, parent))
-    number = ids[scope] = len(parent) - 1
+    if number is None:
+        outer = scope.rpartition("/")[0]
+        around = ids.get(outer)
+        parent.append(_number_of(outer, ids, parent) if around is None else around)
+        number = ids[scope] = len(parent) - 1
     return number

@@ -77,7 +77,8 @@ def _cut(data: bytes) -> tuple[array[int], bytes] | None:
 
     A record goes up to the next one, so that other fields between them are parsed with it again.
     """
-    starts, rest = array("q"), bytearray()
+    starts: list[int] = []
+    rest = bytearray()
     at, end = 0, len(data)
     try:
         while at < end:
@@ -104,7 +105,7 @@ def _cut(data: bytes) -> tuple[array[int], bytes] | None:
     if at != end:
         return None
     starts.append(end)
-    return starts, bytes(rest)
+    return array("q", starts), bytes(rest)
 
 
 def _after_field(data: bytes, at: int) -> int:
