@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.bench import page as performance
-from tests.bench import results
+from tests.bench import release, results
 from tests.browser.conftest import browser
 from tests.browser.server import JupyterServer, free_port
 
@@ -40,10 +40,13 @@ def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """`make bench` writes what was measured, a part of it beside what was measured before; a single
-    bench prints it.
+    bench prints it. What got slower than at the last release fails.
     """
     way = os.environ.get("TFGRAPHWIDGET_RESULTS")
     if way and results.ROWS:
         rows = [*(results.earlier(results.ROWS) if way == "add" else ()), *results.ROWS]
-        results.write(rows)
+        results.write(rows, growths=release.growths(rows))
         performance.write(rows)
+    for sentence in release.shortfalls(results.ROWS) if results.ROWS else ():
+        print(f"\n{sentence}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

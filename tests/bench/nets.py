@@ -154,6 +154,7 @@ def slices(scopes: int, ops: int) -> v1.GraphDef:
 
 
 MAKERS: dict[str, Callable[[], v1.GraphDef]] = {
+    "g1k": lambda: stages(30),
     "g3k": resnet,
     "g10k": lambda: stages(303),
     "g14k": lambda: stages(420),

@@ -19,6 +19,7 @@ CHART = PAGE.with_suffix(".svg")
 VIEWERS = ("TensorBoard", "Model Explorer", "Netron")
 SIZES = {
     106: "100",
+    997: "1,000",
     2_891: "3,000",
     10_006: "10,000",
     50_002: "50,000",

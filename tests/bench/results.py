@@ -14,6 +14,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.bench.release import Growth
 
 FOLDER = Path(__file__).parent
 _BESIDE = ("CPU of that", "the same")  # rows that measure the one above in another way
@@ -173,11 +177,12 @@ def earlier(rows: Sequence[Row], folder: Path = FOLDER) -> list[Row]:
     return [row for row in kept if (row.chapter, row.what) not in again]
 
 
-def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
+def write(rows: Sequence[Row], folder: Path = FOLDER, growths: Sequence[Growth] = ()) -> None:
     """Write RESULTS.md and results.json.
 
     Args:
         rows: The rows.
+        growths: How jobs grow with the ops of a graph.
         folder: Where to.
     """
     day = " and ".join(sorted({row.day for row in rows}))
@@ -210,6 +215,12 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
                 f"| {row.what}{row.note and f' ({row.note})'} | {text_of(row.ours, row.unit)} | "
                 f"{others} | {ratio} |"
             )
+    if growths:
+        lines += ["", "## Exponents", "", "| | ops | cost ~ ops to the power of |", "|---|---|---|"]
+        lines += [
+            f"| {each.what}, {each.unit} | {each.least:,} to {each.most:,} | {each.exponent:.2f} |"
+            for each in growths
+        ]
     (folder / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     document = {"day": day, "machine": machine(), "rows": [asdict(row) for row in rows]}
     (folder / "results.json").write_text(

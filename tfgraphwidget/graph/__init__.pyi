@@ -14,6 +14,7 @@ from .adjacency import first_to_reach as first_to_reach
 from .adjacency import is_among as is_among
 from .adjacency import reach as reach
 from .adjacency import rows_of as rows_of
+from .adjacency import runs_of as runs_of
 from .adjacency import shortest_path as shortest_path
 from .adjacency import strong_components as strong_components
 from .adjacency import weak_components as weak_components

@@ -25,6 +25,7 @@ Mask = npt.NDArray[np.bool_]
 CONTROL = -1
 """The port of a control edge."""
 _MOST_PORTS = 1 << 24
+_PART = 256  # NodeDefs that are read together: so many stay in the cache of a processor
 
 
 class Csr(NamedTuple):
@@ -189,9 +190,9 @@ class NodeRecords(Sequence[NodeDef]):
         """Note what drawing needs of some NodeDefs, of which the first one has the number
         `first`.
         """
-        for number, node in enumerate(nodes, first):
-            if device := node.device:
-                self.devices[number] = device
+        devices = [node.device for node in nodes]
+        if any(devices):
+            self.devices |= {first + k: device for k, device in enumerate(devices) if device}
         for k, op_type in enumerate(types):
             if op_type in HANDLES:
                 self.shared_names[first + k] = text_once(shared_name(nodes[k]), names[k])
@@ -393,7 +394,7 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     # Part by part, so that neither the messages of a million ops nor the texts of their inputs are
     # in memory together.
     with no_collections():
-        for part in report_parts(nodes, "Reading the graph", 4_096):
+        for part in report_parts(nodes, "Reading the graph", _PART):
             new_names = [node.name for node in part]
             if first is not None:
                 number_names(new_names, ids, first + len(names))

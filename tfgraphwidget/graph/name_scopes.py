@@ -58,14 +58,18 @@ class ScopeTree:
         around = (
             name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new
         )
-        scopes: dict[str, int] = {}
+        number_of = ids.get
         scope_of_new = np.fromiter(
-            (scopes.setdefault(scope, len(scopes)) for scope in around), np.int32, len(new)
+            (
+                number
+                if (number := number_of(scope)) is not None
+                else _add_scope(scope, ids, parents)
+                for scope in around
+            ),
+            np.int32,
+            len(new),
         )
-        numbers = np.fromiter(
-            (_number_of(scope, ids, parents) for scope in scopes), np.int32, len(scopes)
-        )
-        scope_of = np.concatenate([self.scope_of, numbers[scope_of_new]])
+        scope_of = np.concatenate([self.scope_of, scope_of_new])
         named = np.full(len(ids), -1, dtype=np.int32)
         named[: len(self.named)] = self.named
         fresh = list(ids)[len(self.named) :]
@@ -176,13 +180,10 @@ def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Id
     return start, (start + total).astype(np.int32), order
 
 
-def _number_of(scope: str, ids: dict[str, int], parent: list[int]) -> int:
-    """The number of a scope, which gets one, and those around it that have none, outermost
-    first.
-    """
-    number = ids.get(scope)
-    if number is not None:
-        return number
-    parent.append(_number_of(scope.rpartition("/")[0], ids, parent))
+def _add_scope(scope: str, ids: dict[str, int], parent: list[int]) -> int:
+    """Number a scope, after those around it that have no number yet."""
+    outer = scope.rpartition("/")[0]
+    around = ids.get(outer)
+    parent.append(_add_scope(outer, ids, parent) if around is None else around)
     number = ids[scope] = len(parent) - 1
     return number

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, no_collections
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
 from tfgraphwidget.hierarchy.op_facts import (
     CONSTANT,
@@ -149,7 +149,8 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     """
     cached = _cache.setdefault(index, {})
     if fold not in cached:
-        cached[fold] = _build_outline(index, find_op_facts(index), fold=fold)
+        with no_collections():
+            cached[fold] = _build_outline(index, find_op_facts(index), fold=fold)
     return cached[fold]
 
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import groupby, pairwise, takewhile
+from itertools import chain, groupby, pairwise, takewhile
 
 import numpy as np
 
-from tfgraphwidget.graph import GraphIndex, distinct
+from tfgraphwidget.graph import GraphIndex, distinct, runs_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
@@ -101,22 +101,21 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
     Returns:
         The parts with the added siblings.
     """
-    owner = np.full(len(edges.around), -1, dtype=np.int64)
-    for number, part in enumerate(parts):
-        owner[part] = number
+    owner = np.full(len(edges.around), -1, dtype=np.int32)
+    sizes = [len(part) for part in parts]
+    owner[list(chain.from_iterable(parts))] = np.arange(len(parts)).repeat(sizes)
+    feeds = (may & (owner < 0))[edges.source]
+    source, target = edges.source[feeds], edges.target[feeds]
     for _ in range(_ROUNDS):
-        low, high = np.full(len(owner), len(parts)), np.full(len(owner), -1)
-        np.minimum.at(low, edges.source, owner[edges.target])
-        np.maximum.at(high, edges.source, owner[edges.target])
-        joins = may & (owner < 0) & (low == high) & (high >= 0)
+        low = np.full(len(owner), len(parts), dtype=np.int32)
+        high = np.full(len(owner), -1, dtype=np.int32)
+        np.minimum.at(low, source, owner[target])
+        np.maximum.at(high, source, owner[target])
+        joins = (owner < 0) & (low == high) & (high >= 0)
         owner[joins] = high[joins]
-    things = np.argsort(owner, kind="stable")
-    things = things[owner[things] >= 0]
-    return (
-        [part.tolist() for part in np.split(things, np.flatnonzero(np.diff(owner[things])) + 1)]
-        if parts
-        else []
-    )
+    things = np.flatnonzero(owner >= 0)
+    things = things[np.argsort(owner[things], kind="stable")]
+    return runs_of(things, owner[things])
 
 
 # Boxes of a container: more than an eye can take in, and so many that blocks of them are too many

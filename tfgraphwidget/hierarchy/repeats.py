@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import GraphIndex, distinct
+from tfgraphwidget.graph import GraphIndex, distinct, runs_of
 from tfgraphwidget.hierarchy.layer_groups import add_feeders
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
@@ -136,8 +136,7 @@ class _RepeatFinder:
         np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
         things = np.flatnonzero(self.may & ~in_chain)
         things = things[np.lexsort((self.first[things], sign[things]))]
-        cuts = np.flatnonzero(np.diff(sign[things])) + 1
-        groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
+        groups = runs_of(things, sign[things])
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
     def keep_acyclic(

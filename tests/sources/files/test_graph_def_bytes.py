@@ -17,6 +17,7 @@ from tests.sources.files.test_damaged import EDITS, Edit, damaged
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import NodeDefs, NodeRecords, devices_of
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files import graph_def_bytes
 from tfgraphwidget.sources.files.graph_def_bytes import StoredGraphDef, parse_graph_def
 
 UNKNOWN = b"\xfa\xf0\x04\x03new"  # field 9999
@@ -39,6 +40,11 @@ def chain(count: int) -> Any:
         variable = graph.node.add(name=f"v_{k}", op="VarHandleOp")
         variable.attr["shared_name"].s = [b"", variable.name.encode(), b"shared"][k % 3]
     return graph
+
+
+@pytest.fixture(autouse=True)
+def _small_graphs_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_def_bytes, "_MANY", 0)
 
 
 def parsed(data: bytes) -> list[Any] | None:
@@ -94,7 +100,7 @@ def test_a_file_is_read_in_parts_and_a_look_parses_one_op(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(NodeRecords, "_between", count)
     graph = parse_graph_def(data, tf_protos.GraphDef)
-    assert lengths == [4_096, 1_905]
+    assert lengths == [256] * 23 + [113]
     lengths.clear()
     assert graph.node[5_000].input[0] == "a_4998"
     assert graph.node[-1].name == "v_999"

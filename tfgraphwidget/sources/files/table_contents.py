@@ -71,7 +71,7 @@ def table_contents(
         is_restored: Whether the ops of the graph's Saver restore a checkpoint.
         filled_later: The names of the tables whose contents are loaded once the graph is imported.
     """
-    if not any(kind_of(op_type) == TABLE for op_type in types_of(body.protos)):
+    if not any(kind_of(op_type) == TABLE for op_type in set(types_of(body.protos))):
         return TableContents()
     try:
         index = build(
