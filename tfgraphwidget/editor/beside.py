@@ -419,4 +419,6 @@ def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, s
         return "as it was opened", "as it is now"
     # Of two files in different folders the names may be equal.
     names = Path(one).name or one, Path(other).name or other
-    return names if names[0] != names[1] else (one, other)
+    if names[0] != names[1]:
+        return names
+    return (one, other) if one != other else (f"a: {one}", f"b: {other}")

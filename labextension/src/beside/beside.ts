@@ -6,6 +6,7 @@ import { at, OPEN, type Scene } from "../protocol/scene";
 import { hasControl } from "../render/gestures/pointer";
 import type { Channel } from "../rpc/model-channel";
 import { followColorScheme } from "../state/preferences";
+import type { Store } from "../state/store";
 import { styles } from "../styles";
 import style from "./beside.css";
 import type { BesideDocument, Step } from "./document";
@@ -73,6 +74,7 @@ export function createBeside(
       isAlone: () => true,
     });
     link.add(side, view.parts, place);
+    withoutAlike(view.parts.store);
     return view;
   }) as [View, View];
   /** The scopes that were open before only those with differences were. */
@@ -158,6 +160,14 @@ export function createBeside(
       root.remove();
     },
   };
+}
+
+/** What is like the current op is outlined where the panel says so; here what differs counts. */
+function withoutAlike(store: Store): void {
+  store.watch(["details", "panelOpen"], ({ details, panelOpen }) => {
+    if (!panelOpen && details && details.alike.length > 0)
+      store.set({ details: { ...details, alike: [] } });
+  });
 }
 
 interface Head {
