@@ -161,6 +161,31 @@ def test_two_panes_move_expand_select_and_step_together(
     see_saved_page(browser, path)
 
 
+def test_compare_with_opens_a_second_pane_in_a_widget_and_closes_it(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    cells = [*CELLS[:1], 'other = tgw.edit(model("net", 0.5))\nafter']
+    notebook = open_notebook(
+        page, jupyter_server, write_notebook(jupyter_server, "beside_form.ipynb", cells)
+    )
+    notebook.run_cell(0)
+    widget = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
+    widget.tab("Model")
+    widget.root.get_by_role("button", name="Compare with …").click()
+    widget.root.locator("input[name='source']").fill("other")
+    widget.root.get_by_role("button", name="Side by side").click()
+    root = notebook.output(1).locator(".tgw-beside")
+    expect(root.locator(".tgw-beside-said")).to_contain_text("1 changed")
+    for side in (0, 1):
+        expect(pane(root, side)).to_have_attribute("data-status", "ready")
+    root.get_by_role("button", name="Next difference").click()
+    expect(root.locator("[aria-current='step']")).to_contain_text("0.5")
+    shoot(page, "beside_form")
+    root.get_by_role("button", name="Show the right graph alone").click()
+    expect(root).to_have_count(0)
+    Widget(notebook, notebook.output(1).locator(".tfgraphwidget")).settled()
+
+
 def see_saved_page(browser: Browser, path: Path) -> None:
     """The page needs no kernel: both panes, the list and the link are in it."""
     watch = Watch("")

@@ -143,6 +143,24 @@ class Beside(ArgumentChecks):
         before, after = (page_input(editor._core) for editor in (self.before, self.after))
         return export.save_pages(file, before, after, document)
 
+    def leave(self) -> None:
+        """Mark no differences in the drawings any more.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> both = editor.beside()
+            >>> difference = both.difference
+            >>> both.leave()
+            >>> editor.view.difference is None
+            True
+        """
+        after, before = self.after._core.evaluator, self.before._core.evaluator
+        if after.difference is self._difference:
+            after.difference = None
+        if before.difference_to is self._difference:
+            before.difference_to = None
+
     # What the page knows
 
     def document(self) -> bytes:

@@ -17,6 +17,8 @@ import { otherSide, Partners, SIDES, type Side } from "./partners";
 export interface BesideSettings {
   readonly height: number;
   readonly software: boolean;
+  /** Shows the right graph alone again; a saved page has always two. */
+  readonly leave?: () => void;
   /** The kernel's, of a pane. */
   readonly revision: (side: Side) => number;
 }
@@ -42,7 +44,7 @@ export function createBeside(
   el.classList.add("tgw-host");
   const link = new Link(new Partners(document));
   const list = new StepList((step) => show(step));
-  const head = createHead(list, (isOn) => showOnly(isOn));
+  const head = createHead(list, (isOn) => showOnly(isOn), settings.leave);
   const body = element("div", { class: "tgw-beside-body" }, list.root);
   const root = element(
     "div",
@@ -176,7 +178,11 @@ interface Head {
 }
 
 /** What differs, in sentences, and the buttons of the list. */
-function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
+function createHead(
+  list: StepList,
+  showOnly: (isOn: boolean) => void,
+  leave: (() => void) | undefined,
+): Head {
   const said = element("div", { class: "tgw-beside-said", role: "status" });
   const only = button(
     {
@@ -198,6 +204,7 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
     only,
     list.controls(),
     fullScreenButton(),
+    ...(leave ? [closeButton(leave)] : []),
   );
   return {
     root,
@@ -207,6 +214,11 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
         ...sentences.map((text) => element("p", { class: "tgw-explained" }, text)),
       ),
   };
+}
+
+function closeButton(leave: () => void): HTMLElement {
+  const title = "Show the right graph alone";
+  return button({ class: "tgw-tool", title, "aria-label": title }, leave, "×");
 }
 
 function openScopes(scene: Scene | null): string[] {
