@@ -166,14 +166,15 @@ class Beside(ArgumentChecks):
     def document(self) -> bytes:
         """What the page knows of both graphs together: gzipped JSON."""
         difference, comparison = self.difference, self.comparison
-        steps = [*self.value_steps(), *StructureSteps(difference, self._partners).steps()]
+        structure = StructureSteps(difference, self._partners)
+        steps = [*self._steps_of_values(), *structure.steps()]
         record = {
             "titles": _titles(self.before, self.after, is_original=self._is_original),
             "summary": self._summary(len(steps)),
             "sentences": list(self._sentences()),
             "scopes": self._partners.scopes,
             "ops": self._partners.exceptions,
-            "steps": [asdict(step) for step in steps[:MAX_STEPS]],
+            "steps": [asdict(structure.placed(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
         }
@@ -305,7 +306,7 @@ class Beside(ArgumentChecks):
         if len(others) > MAX_NOTES:
             yield f"{len(others) - MAX_NOTES:,} more differences of functions and signatures"
 
-    def value_steps(self) -> Iterator[Step]:
+    def _steps_of_values(self) -> Iterator[Step]:
         """The first divergence, and then what differs beyond the tolerance, the worst first."""
         comparison = self._comparison
         if comparison is None:
