@@ -65,6 +65,18 @@ def test_an_edit_is_compared_again_and_both_panes_ask_again() -> None:
     assert panes.widget.revision > revisions[1]
 
 
+def test_numbers_that_come_later_are_on_the_page() -> None:
+    editor = tgw.example()
+    editor.bypass("net/hidden/Relu")
+    panes = Panes(editor.beside())
+    panes.both.compare({"x:0": [[1, 2, 3, 4]]})
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["steps"][0]["kind"] == "first"
+    panes.both.compare({"z:0": 1})
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["sentences"][0].startswith("The values were not compared: ")
+
+
 def test_a_closed_widget_follows_no_editor() -> None:
     editor = tgw.example()
     panes = Panes(editor.beside())

@@ -174,7 +174,7 @@ class Beside(ArgumentChecks):
             "sentences": list(self._sentences()),
             "scopes": self._partners.scopes,
             "ops": self._partners.exceptions,
-            "steps": [asdict(structure.placed(step)) for step in steps[:MAX_STEPS]],
+            "steps": [asdict(structure.with_neighbor(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
         }
@@ -231,6 +231,7 @@ class Beside(ArgumentChecks):
             )
         except GraphEditError as error:
             self.refusal = "The values were not compared: " + error.sentence
+            self.after._core.listeners.notify()
         else:
             self.take(comparison)
 
@@ -257,6 +258,7 @@ class Beside(ArgumentChecks):
             ids = editor._core.index.ids
             of_graph = _Named({op: value for op, value in values.items() if op in ids})
             editor._core.coloring.color_by(of_graph or None, 1)
+        self.after._core.listeners.notify()  # a page that shows both has other numbers now
 
     @cached_property
     def _partners(self) -> Partners:

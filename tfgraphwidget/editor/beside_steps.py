@@ -65,7 +65,7 @@ class StructureSteps:
             first.setdefault(step.scope, len(first))
         return sorted(steps, key=lambda step: (first[step.scope], places[step]))
 
-    def placed(self, step: Step) -> Step:
+    def with_neighbor(self, step: Step) -> Step:
         """The step with what is beside its op in the graph that lacks it.
 
         Args:

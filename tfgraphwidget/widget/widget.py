@@ -166,15 +166,15 @@ class LeftPane:
     """
 
     def __init__(self, sender: GraphWidget, beside: Beside, follow: Callable[[], None]) -> None:
-        self.beside, self._follow, self._difference = beside, follow, beside.difference
+        self.beside, self._follow, self._results = beside, follow, _results_of(beside)
         self.pane = Pane(beside.before, None, follow)
         self.requests = RequestLoop(sender, self.pane)
         beside.before._core.listeners.append(follow)
 
     def is_outdated(self) -> bool:
-        """Whether the graphs differ in another way than when this was asked last."""
-        before, self._difference = self._difference, self.beside.difference
-        return before is not self._difference
+        """Whether something else was found to differ than when this was asked last."""
+        before, self._results = self._results, _results_of(self.beside)
+        return any(old is not new for old, new in zip(before, self._results, strict=True))
 
     def close(self) -> None:
         """Follow the graph no more."""
@@ -182,6 +182,11 @@ class LeftPane:
         if self._follow in listeners:
             listeners.remove(self._follow)
         self.beside.leave()
+
+
+def _results_of(beside: Beside) -> tuple[object, ...]:
+    """What was found to differ: other objects whenever that is something else."""
+    return beside.difference, beside.comparison, beside.refusal
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
