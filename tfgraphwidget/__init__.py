@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
     from tfgraphwidget.runtime.functions.module_layer import ModuleLayer
-    from tfgraphwidget.widget import BesideWidget, GraphWidget
+    from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.2.0"
+_HEIGHT_OF_TWO = 640  # pixels: two graphs with the list of their differences
 __all__ = [
     "GraphEditError",
     "GraphEditor",
@@ -329,11 +330,13 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.renew(session)
 
 
-def _widget(thing: GraphEditor | Beside) -> GraphWidget | BesideWidget:
-    from tfgraphwidget.editor import Beside
-    from tfgraphwidget.widget import BesideWidget, GraphWidget
+def _widget(thing: GraphEditor | Beside) -> GraphWidget:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.widget import GraphWidget
 
-    return BesideWidget(thing) if isinstance(thing, Beside) else GraphWidget(thing)
+    if isinstance(thing, GraphEditor):
+        return GraphWidget(thing)
+    return GraphWidget(thing.after, beside=thing, height=_HEIGHT_OF_TWO)
 
 
 def __dir__() -> list[str]:

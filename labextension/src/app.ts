@@ -54,6 +54,8 @@ export interface Settings {
   readonly readOnly?: boolean;
   /** Whether it is one of two panes, which have no room for a panel and a map at first. */
   readonly isPane?: boolean;
+  /** Whether there may be a second pane, for a graph to compare with. */
+  readonly canSplit?: boolean;
   /** The kernel's. */
   readonly revision: () => number;
   /** Whether no other view of this page shows the graph. */
@@ -97,7 +99,8 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const unfollow = followColorScheme(root);
   const stage = new Stage(host, store, settings.software && preferences().softwareCanvas !== false);
   const actions = new Actions(store, channel, stage);
-  const parts = { store, stage, actions, readOnly: settings.readOnly ?? false };
+  const { readOnly = false, canSplit = false } = settings;
+  const parts = { store, stage, actions, readOnly, canSplit };
   assemble(root, host, parts);
   connect(root, host, parts);
   store.watch(ATTRIBUTE_FIELDS, (screen) => writeAttributes(root, screen));

@@ -3,7 +3,6 @@ import type { AnyModel } from "@anywidget/types";
 import { createView, type View } from "./app";
 import { type BesideView, createBeside } from "./beside/beside";
 import { type BesideDocument, readDocument } from "./beside/document";
-import { SIDES, type Side } from "./beside/partners";
 import { type ModelChannel, openChannel, type WidgetModel } from "./rpc/model-channel";
 
 /**
@@ -16,13 +15,15 @@ const ASLEEP = 60_000;
 
 /** The synced traits of tfgraphwidget/widget/widget.py; a graph itself is never synced. */
 interface Traits extends Record<string, unknown> {
+  revision: number;
   height: number;
   software_canvas: boolean;
-  /** Of GraphWidget. */
-  revision: number;
-  /** Of BesideWidget: of each pane, and what the page knows of both graphs together. */
-  revisions: [number, number];
+  /**
+   * While another graph is in a pane on the left, what the page knows of both together, else empty;
+   * and the revision of that graph. JupyterLab's panels, which have one pane, have neither.
+   */
   document?: DataView;
+  left_revision?: number;
 }
 interface Props {
   model: AnyModel<Traits>;
@@ -31,26 +32,29 @@ type Shown = Pick<View, "catchUp" | "setHeight" | "close"> & Partial<BesideView>
 
 /** Called by anywidget once per model. */
 export default function tfgraphwidget() {
-  /** One for a graph; one for each pane of two graphs. */
-  let channels: readonly ModelChannel[] = [];
-  const views = new Set<Shown>();
+  let channels: readonly [right: ModelChannel, left: ModelChannel] | null = null;
+  const views = new Set<{ shown: Shown | null; show(): void }>();
 
   function initialize({ model }: Props): () => void {
-    channels = isBeside(model)
-      ? SIDES.map((side) => openChannel(wireOf(model, side)))
-      : [openChannel(model)];
+    const opened = [openChannel(model), openChannel(leftWire(model))] as const;
+    channels = opened;
+    let isSplit = hasTwo(model);
     const catchUp = () => {
-      for (const view of views) view.catchUp();
+      for (const { shown } of views) shown?.catchUp();
     };
     const setHeight = () => {
-      for (const view of views) view.setHeight(model.get("height"));
+      for (const { shown } of views) shown?.setHeight(model.get("height"));
     };
     const setDocument = async () => {
-      const compared = await documentOf(model);
-      for (const view of views) view.setDocument?.(compared);
+      const wasSplit = isSplit;
+      isSplit = hasTwo(model);
+      if (wasSplit && isSplit) {
+        const compared = await documentOf(model);
+        for (const { shown } of views) shown?.setDocument?.(compared);
+      } else for (const view of views) view.show();
     };
     const check = () => {
-      for (const channel of channels) void channel.check();
+      for (const channel of opened) void channel.check();
     };
     // A laptop was closed for a while, or the network was away.
     const wake = () => {
@@ -60,7 +64,7 @@ export default function tfgraphwidget() {
     let awake = performance.now();
     const listeners = [
       ["change:revision", catchUp],
-      ["change:revisions", catchUp],
+      ["change:left_revision", catchUp],
       ["change:document", () => void setDocument()],
       ["change:height", setHeight],
       [RESTARTED, check],
@@ -72,51 +76,62 @@ export default function tfgraphwidget() {
       for (const [event, listener] of listeners) model.off(event, listener);
       removeEventListener("online", check);
       document.removeEventListener("visibilitychange", wake);
-      for (const channel of channels) channel.close();
+      for (const channel of opened) channel.close();
     };
   }
 
   function render({ model, el }: Props & { el: HTMLElement }): () => void {
-    const [channel, other] = channels;
-    if (!channel) throw new Error("tfgraphwidget was drawn before it was initialized.");
-    const settings = { height: model.get("height"), software: model.get("software_canvas") };
-    const closed = new AbortController();
-    const show = (view: Shown) => {
-      if (closed.signal.aborted) return view.close();
-      views.add(view);
-      closed.signal.addEventListener("abort", () => {
-        views.delete(view);
-        view.close();
-      });
+    if (!channels) throw new Error("tfgraphwidget was drawn before it was initialized.");
+    const [right, left] = channels;
+    const settings = () => ({
+      height: model.get("height"),
+      software: model.get("software_canvas"),
+      canSplit: model.get("document") !== undefined,
+      isAlone: () => views.size === 1,
+    });
+    const view = {
+      shown: null as Shown | null,
+      /** One graph, or two: what is shown is closed once the other is there. */
+      async show() {
+        const compared = hasTwo(model) ? await documentOf(model) : null;
+        view.shown?.close();
+        view.shown = null;
+        if (!views.has(view)) return;
+        const revision = () => model.get("revision");
+        view.shown = compared
+          ? createBeside(el, [left, right], compared, {
+              ...settings(),
+              revision: (side) => (side === 0 ? (model.get("left_revision") ?? 0) : revision()),
+              leave: () => void right.request({ type: "beside", source: "" }),
+            })
+          : createView(el, right, { ...settings(), revision });
+      },
     };
-    if (other) {
-      const revision = (side: Side) => model.get("revisions")[side];
-      void documentOf(model).then((compared) =>
-        show(createBeside(el, [channel, other], compared, { ...settings, revision })),
-      );
-    } else {
-      const revision = () => model.get("revision");
-      show(createView(el, channel, { ...settings, revision, isAlone: () => views.size === 1 }));
-    }
-    return () => closed.abort();
+    views.add(view);
+    void view.show();
+    return () => {
+      views.delete(view);
+      view.shown?.close();
+    };
   }
 
   return { initialize, render };
 }
 
-function isBeside(model: AnyModel<Traits>): boolean {
-  return model.get("document") !== undefined;
+/** Whether another graph is in a pane on the left. */
+function hasTwo(model: AnyModel<Traits>): boolean {
+  return (model.get("document")?.byteLength ?? 0) > 0;
 }
 
 function documentOf(model: AnyModel<Traits>): Promise<BesideDocument> {
-  return readDocument((model.get("document") ?? new Uint8Array(0)) as BlobPart);
+  return readDocument(model.get("document") as BlobPart);
 }
 
-/** The wire of a pane: each message says which one it comes from. */
-function wireOf(model: AnyModel<Traits>, side: Side): WidgetModel {
+/** The wire of the left pane: each message says that it comes from there. */
+function leftWire(model: AnyModel<Traits>): WidgetModel {
   return {
     send: (content, callbacks, buffers) =>
-      model.send({ ...(content as object), side }, callbacks, buffers),
+      model.send({ ...(content as object), side: 0 }, callbacks, buffers),
     on: (event, callback) => model.on(event, callback),
     off: (event, callback) => model.off(event, callback),
   };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import tfgraphwidget as tgw
@@ -54,12 +55,26 @@ def test_only_what_is_asked_for_is_open() -> None:
 def test_an_edit_is_compared_again_and_both_panes_ask_again() -> None:
     editor = tgw.example()
     panes = Panes(editor.beside())
-    before, revisions = panes.widget.document, list(panes.widget.revisions)
+    before = panes.widget.document
+    revisions = panes.widget.left_revision, panes.widget.revision
     editor.bypass("net/hidden/Relu")
     assert panes.widget.document != before
     record = json.loads(gzip.decompress(panes.widget.document))
     assert record["steps"][0]["after"] == "net/logits"
-    assert all(now > was for now, was in zip(panes.widget.revisions, revisions, strict=True))
+    assert panes.widget.left_revision > revisions[0]
+    assert panes.widget.revision > revisions[1]
+
+
+def test_numbers_that_come_later_are_on_the_page() -> None:
+    editor = tgw.example()
+    editor.bypass("net/hidden/Relu")
+    panes = Panes(editor.beside())
+    panes.both.compare({"x:0": [[1, 2, 3, 4]]})
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["steps"][0]["kind"] == "first"
+    panes.both.compare({"z:0": 1})
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["sentences"][0].startswith("The values were not compared: ")
 
 
 def test_a_closed_widget_follows_no_editor() -> None:
@@ -69,3 +84,26 @@ def test_a_closed_widget_follows_no_editor() -> None:
     before = panes.widget.document
     editor.bypass("net/hidden/Relu")
     assert panes.widget.document == before
+
+
+def test_another_graph_comes_and_goes_in_a_pane_of_a_widget(tmp_path: Path) -> None:
+    editor = tgw.example()
+    path = tgw.example().save(tmp_path / "other.pb")
+    editor.bypass("net/hidden/Relu")
+    front = FrontEnd(editor)
+    widget = editor.view.widget
+    front.ask("open")
+    assert widget.document == b""
+    assert front.ask("beside", source=str(path))["type"] == "selection_reply"
+    record = json.loads(gzip.decompress(widget.document))
+    assert record["titles"] == ["other.pb", "Graph"]
+    assert record["steps"][0]["after"] == "net/logits"
+    assert front.ask("open", side=0)["state"]["path"] == [str(path)]
+    assert front.ask("open", side=1)["state"]["path"] == ["Graph"]
+    assert editor.view.difference is not None
+    assert front.ask("beside", source="")["type"] == "selection_reply"
+    assert widget.document == b""
+    assert editor.view.difference is None
+    refused = front.ask("beside", source="nowhere.pb")
+    assert refused["type"] == "refusal"
+    assert "nowhere.pb" in refused["why"]

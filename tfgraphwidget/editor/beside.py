@@ -143,19 +143,38 @@ class Beside(ArgumentChecks):
         before, after = (page_input(editor._core) for editor in (self.before, self.after))
         return export.save_pages(file, before, after, document)
 
+    def leave(self) -> None:
+        """Mark no differences in the drawings any more.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> both = editor.beside()
+            >>> difference = both.difference
+            >>> both.leave()
+            >>> editor.view.difference is None
+            True
+        """
+        after, before = self.after._core.evaluator, self.before._core.evaluator
+        if after.difference is self._difference:
+            after.difference = None
+        if before.difference_to is self._difference:
+            before.difference_to = None
+
     # What the page knows
 
     def document(self) -> bytes:
         """What the page knows of both graphs together: gzipped JSON."""
         difference, comparison = self.difference, self.comparison
-        steps = [*self.value_steps(), *StructureSteps(difference, self._partners).steps()]
+        structure = StructureSteps(difference, self._partners)
+        steps = [*self._steps_of_values(), *structure.steps()]
         record = {
             "titles": _titles(self.before, self.after, is_original=self._is_original),
             "summary": self._summary(len(steps)),
             "sentences": list(self._sentences()),
             "scopes": self._partners.scopes,
             "ops": self._partners.exceptions,
-            "steps": [asdict(step) for step in steps[:MAX_STEPS]],
+            "steps": [asdict(structure.with_neighbor(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
         }
@@ -212,6 +231,7 @@ class Beside(ArgumentChecks):
             )
         except GraphEditError as error:
             self.refusal = "The values were not compared: " + error.sentence
+            self.after._core.listeners.notify()
         else:
             self.take(comparison)
 
@@ -238,6 +258,7 @@ class Beside(ArgumentChecks):
             ids = editor._core.index.ids
             of_graph = _Named({op: value for op, value in values.items() if op in ids})
             editor._core.coloring.color_by(of_graph or None, 1)
+        self.after._core.listeners.notify()  # a page that shows both has other numbers now
 
     @cached_property
     def _partners(self) -> Partners:
@@ -287,7 +308,7 @@ class Beside(ArgumentChecks):
         if len(others) > MAX_NOTES:
             yield f"{len(others) - MAX_NOTES:,} more differences of functions and signatures"
 
-    def value_steps(self) -> Iterator[Step]:
+    def _steps_of_values(self) -> Iterator[Step]:
         """The first divergence, and then what differs beyond the tolerance, the worst first."""
         comparison = self._comparison
         if comparison is None:
@@ -419,4 +440,6 @@ def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, s
         return "as it was opened", "as it is now"
     # Of two files in different folders the names may be equal.
     names = Path(one).name or one, Path(other).name or other
-    return names if names[0] != names[1] else (one, other)
+    if names[0] != names[1]:
+        return names
+    return (one, other) if one != other else (f"a: {one}", f"b: {other}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor.partners import Partners, likely_partner
@@ -52,20 +52,30 @@ class StructureSteps:
 
     def steps(self) -> list[Step]:
         """The steps by scope, in the order of the second graph."""
-        partners, difference = self._partners, self._difference
+        difference, scopes = self._difference, dict(self._partners.scopes)
         steps = [*self._change_steps(), *self._rename_steps()]
-        for name in difference.added:
-            near = partners.beside(name, is_after=True)
-            steps.append(Step("added", _scope_of(name), near, name))
-        for name in difference.removed:
-            near = partners.beside(name, is_after=False)
-            scope = likely_partner(name, dict(partners.scopes))
-            steps.append(Step("removed", _scope_of(scope), name, near))
+        steps += [Step("added", _scope_of(name), "", name) for name in difference.added]
+        steps += [
+            Step("removed", _scope_of(likely_partner(name, scopes)), name, "")
+            for name in difference.removed
+        ]
         places = {step: self._place(step) for step in steps}
         first: dict[str, int] = {}
         for step in sorted(steps, key=places.__getitem__):
             first.setdefault(step.scope, len(first))
         return sorted(steps, key=lambda step: (first[step.scope], places[step]))
+
+    def with_neighbor(self, step: Step) -> Step:
+        """The step with what is beside its op in the graph that lacks it.
+
+        Args:
+            step: One of the steps.
+        """
+        if step.kind == "added":
+            return replace(step, before=self._partners.beside(step.after, is_after=True))
+        if step.kind == "removed":
+            return replace(step, after=self._partners.beside(step.before, is_after=False))
+        return step
 
     def _place(self, step: Step) -> int:
         """Where a step is in the order of its graph."""

@@ -13,5 +13,4 @@ from .save_formats import is_saved_model as is_saved_model
 from .save_formats import output_stem as output_stem
 from .server_paths import path_from as path_from
 from .server_paths import resolve_path as resolve_path
-from .widget import BesideWidget as BesideWidget
 from .widget import GraphWidget as GraphWidget

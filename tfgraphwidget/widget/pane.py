@@ -27,13 +27,19 @@ class Pane:
         editor: The editor of the graph.
         exporter: What saves files for the page; None for one in the folder of the kernel.
         follow: Called when others have changed the graph.
+        show_beside: Shows another graph in a pane on the left, None for none any more; None where
+            there is no such pane.
     """
 
     def __init__(
-        self, editor: GraphEditor, exporter: Exporter | None, follow: Callable[[], None]
+        self,
+        editor: GraphEditor,
+        exporter: Exporter | None,
+        follow: Callable[[], None],
+        show_beside: Callable[[object], None] | None = None,
     ) -> None:
         self.editor, self._follow = editor, follow
-        self._handler = RequestHandler(editor, exporter)
+        self._handler = RequestHandler(editor, exporter, show_beside=show_beside)
         self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
 
     @property

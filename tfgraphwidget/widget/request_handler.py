@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tfgraphwidget.editor import EditorSnapshot
@@ -65,8 +66,10 @@ class RequestHandler:
         editor: GraphEditor,
         exporter: Exporter | None = None,
         namespace: KernelNamespace | None = None,
+        show_beside: Callable[[object], None] | None = None,
     ) -> None:
         self._editor, self._core = editor, editor._core
+        self._show_beside = show_beside
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
         self._drawings: dict[float, _Drawing] = {}  # by the shape of the pane
@@ -213,6 +216,8 @@ class RequestHandler:
             case p.Compare(show, source):
                 before = self._others.comparable(source) if source else None
                 self._edits.compare(show=show, before=before, name=source)
+            case p.Beside(source):
+                self._beside(source)
             case p.Optimize():
                 return self._edits.optimize()
             case p.Probe(name, feeds):
@@ -227,6 +232,12 @@ class RequestHandler:
             case p.Boundary() | p.Mark() | p.Select() | p.Derive():
                 self._select(request)
         return ""
+
+    def _beside(self, source: str) -> None:
+        """Show another graph in a pane on the left; "" for none any more."""
+        if self._show_beside is None:
+            raise GraphEditError("This page has one pane; compare without Side by side.")
+        self._show_beside(self._others.comparable(source) if source else None)
 
     def _select(self, request: p.Boundary | p.Mark | p.Select | p.Derive) -> None:
         match request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,11 +41,15 @@ class GraphWidget(anywidget.AnyWidget):
     what it draws.
 
     `inputs` and `outputs` are the names of the boundary, `selection` those of the ops between, in
-    graph order; all three can be observed. `height` is in pixels.
+    graph order; all three can be observed. `height` is in pixels. While another graph stands in a
+    pane on the left, `document` is what the page knows of both together, and empty otherwise;
+    messages of that pane say so.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
     revision = traitlets.Int(0).tag(sync=True)
+    left_revision = traitlets.Int(0).tag(sync=True)
+    document = traitlets.Bytes(b"").tag(sync=True)
     height = traitlets.Int(600).tag(sync=True)
     software_canvas = traitlets.Bool(True).tag(sync=True)
     inputs = traitlets.Tuple(())
@@ -53,14 +57,22 @@ class GraphWidget(anywidget.AnyWidget):
     selection = traitlets.Tuple(())
 
     def __init__(
-        self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object
+        self,
+        editor: GraphEditor,
+        exporter: Exporter | None = None,
+        *,
+        beside: Beside | None = None,
+        **traits: object,
     ) -> None:
         super().__init__(_esm=bundle(), **traits)
         self._editor = editor
-        self._pane = Pane(editor, exporter, self._follow)
+        self._pane = Pane(editor, exporter, self._follow, self._compare_beside)
         self._requests = RequestLoop(self, self._pane)
+        self._left: LeftPane | None = None
         editor._core.listeners.append(self._follow)
         self.on_msg(self._receive)
+        if beside is not None:
+            self._show_beside(beside)
         self._follow()
         self._watching: asyncio.Task[None] | None = None
         with contextlib.suppress(RuntimeError):  # no kernel around: a script, a test
@@ -73,14 +85,44 @@ class GraphWidget(anywidget.AnyWidget):
         """
         super().close()
         editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
-        if editor is not None and self._follow in editor._core.listeners:
-            editor._core.listeners.remove(self._follow)
+        if editor is not None:
+            self._show_beside(None)
+            if self._follow in editor._core.listeners:
+                editor._core.listeners.remove(self._follow)
 
     def catch_up(self) -> None:
         """Take in what others have added to the graph or written to its file; views then ask for
         the new drawing.
         """
         self._pane.catch_up()
+
+    def _compare_beside(self, other: object) -> None:
+        """Show another graph in a pane on the left; None for none any more."""
+        from tfgraphwidget.editor import GraphEditor, open_beside
+        from tfgraphwidget.sources import open_source
+
+        editor = self._editor
+        if other is None:
+            self._show_beside(None)
+            return
+        show = editor._core.show
+        self._show_beside(
+            open_beside(
+                other,
+                editor,
+                lambda thing: GraphEditor(open_source(thing), show),
+                show,
+                pairs=None,
+                feeds=None,
+                tolerance=None,
+            )
+        )
+
+    def _show_beside(self, beside: Beside | None) -> None:
+        if self._left is not None:
+            self._left.close()
+        self._left = None if beside is None else LeftPane(self, beside, self._follow_left)
+        self.document = b"" if beside is None else beside.document()
 
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of
@@ -89,69 +131,62 @@ class GraphWidget(anywidget.AnyWidget):
         editor = self._editor
         self.inputs, self.outputs = editor._core.view.boundary
         self.selection = editor.selection.ops if editor.selection is not None else ()
+        self._compare_again()
         self.revision = self._pane.revision = self.revision + 1
+
+    def _follow_left(self) -> None:
+        """The graph in the left pane has changed, or what is shown of it."""
+        if self._left is not None:
+            self._compare_again()
+            self.left_revision = self._left.pane.revision = self.left_revision + 1
+
+    def _compare_again(self) -> None:
+        """After an edit both graphs are compared again."""
+        left = self._left
+        if left is not None and left.is_outdated():
+            self.document = left.beside.document()
+            self._follow_left()
 
     def _receive(self, _: object, message: object, __: object) -> None:
         """Answer one message of the browser."""
-        self._requests.receive(id_of(message), message)
+        is_left = isinstance(message, dict) and message.get("side") == 0
+        if isinstance(message, dict):
+            message = {key: value for key, value in message.items() if key != "side"}
+        requests = self._left.requests if is_left and self._left is not None else self._requests
+        requests.receive(id_of(message), message)
 
 
-class BesideWidget(anywidget.AnyWidget):
-    """Two graphs in two panes of one widget, and what the page knows of both together.
+class LeftPane:
+    """The pane of the graph that stands to the left of a widget's own, and both together.
 
-    Each message says which pane it comes from: `side` 0 is the left one. `document` is that of
-    `Beside`, and `revisions` count the changes of each graph. `height` is in pixels.
+    Args:
+        sender: The widget.
+        beside: Both graphs; the first is that of the pane.
+        follow: Called when that graph changes, or what is shown of it.
     """
 
-    _esm = traitlets.Unicode().tag(sync=True)
-    revisions = traitlets.List([0, 0]).tag(sync=True)
-    document = traitlets.Bytes().tag(sync=True)
-    height = traitlets.Int(640).tag(sync=True)
-    software_canvas = traitlets.Bool(True).tag(sync=True)
+    def __init__(self, sender: GraphWidget, beside: Beside, follow: Callable[[], None]) -> None:
+        self.beside, self._follow, self._results = beside, follow, _results_of(beside)
+        self.pane = Pane(beside.before, None, follow)
+        self.requests = RequestLoop(sender, self.pane)
+        beside.before._core.listeners.append(follow)
 
-    def __init__(self, beside: Beside, **traits: object) -> None:
-        super().__init__(_esm=bundle(), document=beside.document(), **traits)
-        self._beside, self._drawn = beside, beside.difference
-        editors = beside.before, beside.after
-        self._follows = [partial(self._follow, side) for side in range(2)]
-        self._panes = [
-            Pane(editor, None, follow)
-            for editor, follow in zip(editors, self._follows, strict=True)
-        ]
-        self._requests = [RequestLoop(self, pane) for pane in self._panes]
-        for editor, follow in zip(editors, self._follows, strict=True):
-            editor._core.listeners.append(follow)
-        self.on_msg(self._receive)
+    def is_outdated(self) -> bool:
+        """Whether something else was found to differ than when this was asked last."""
+        before, self._results = self._results, _results_of(self.beside)
+        return any(old is not new for old, new in zip(before, self._results, strict=True))
 
     def close(self) -> None:
-        """Show nothing any more, and follow no editor."""
-        super().close()
-        for pane, follow in zip(getattr(self, "_panes", ()), self._follows, strict=True):
-            if follow in pane.editor._core.listeners:
-                pane.editor._core.listeners.remove(follow)
+        """Follow the graph no more."""
+        listeners = self.beside.before._core.listeners
+        if self._follow in listeners:
+            listeners.remove(self._follow)
+        self.beside.leave()
 
-    def _follow(self, side: int) -> None:
-        """A graph has changed, or what is shown of it: its pane asks again; and after an edit both
-        are compared again.
-        """
-        revisions = list(self.revisions)
-        revisions[side] += 1
-        if self._beside.difference is not self._drawn:
-            self._drawn, self.document = self._beside.difference, self._beside.document()
-            revisions[1 - side] += 1
-        for pane, revision in zip(self._panes, revisions, strict=True):
-            pane.revision = revision
-        self.revisions = revisions
 
-    def _receive(self, _: object, message: object, __: object) -> None:
-        """Answer one message of a pane."""
-        side = message.get("side") if isinstance(message, dict) else None
-        request = (
-            {key: value for key, value in message.items() if key != "side"}
-            if isinstance(message, dict)
-            else message
-        )
-        self._requests[1 if side == 1 else 0].receive(id_of(message), request)
+def _results_of(beside: Beside) -> tuple[object, ...]:
+    """What was found to differ: other objects whenever that is something else."""
+    return beside.difference, beside.comparison, beside.refusal
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:

@@ -6,6 +6,7 @@ import { at, OPEN, type Scene } from "../protocol/scene";
 import { hasControl } from "../render/gestures/pointer";
 import type { Channel } from "../rpc/model-channel";
 import { followColorScheme } from "../state/preferences";
+import type { Store } from "../state/store";
 import { styles } from "../styles";
 import style from "./beside.css";
 import type { BesideDocument, Step } from "./document";
@@ -16,6 +17,8 @@ import { otherSide, Partners, SIDES, type Side } from "./partners";
 export interface BesideSettings {
   readonly height: number;
   readonly software: boolean;
+  /** Shows the right graph alone again; a saved page has always two. */
+  readonly leave?: () => void;
   /** The kernel's, of a pane. */
   readonly revision: (side: Side) => number;
 }
@@ -41,7 +44,7 @@ export function createBeside(
   el.classList.add("tgw-host");
   const link = new Link(new Partners(document));
   const list = new StepList((step) => show(step));
-  const head = createHead(list, (isOn) => showOnly(isOn));
+  const head = createHead(list, (isOn) => showOnly(isOn), settings.leave);
   const body = element("div", { class: "tgw-beside-body" }, list.root);
   const root = element(
     "div",
@@ -73,6 +76,7 @@ export function createBeside(
       isAlone: () => true,
     });
     link.add(side, view.parts, place);
+    withoutAlike(view.parts.store);
     return view;
   }) as [View, View];
   /** The scopes that were open before only those with differences were. */
@@ -160,13 +164,25 @@ export function createBeside(
   };
 }
 
+/** What is like the current op is outlined where the panel says so; here what differs counts. */
+function withoutAlike(store: Store): void {
+  store.watch(["details", "panelOpen"], ({ details, panelOpen }) => {
+    if (!panelOpen && details && details.alike.length > 0)
+      store.set({ details: { ...details, alike: [] } });
+  });
+}
+
 interface Head {
   readonly root: HTMLElement;
   say(document: BesideDocument): void;
 }
 
 /** What differs, in sentences, and the buttons of the list. */
-function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
+function createHead(
+  list: StepList,
+  showOnly: (isOn: boolean) => void,
+  leave: (() => void) | undefined,
+): Head {
   const said = element("div", { class: "tgw-beside-said", role: "status" });
   const only = button(
     {
@@ -188,6 +204,7 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
     only,
     list.controls(),
     fullScreenButton(),
+    ...(leave ? [closeButton(leave)] : []),
   );
   return {
     root,
@@ -197,6 +214,11 @@ function createHead(list: StepList, showOnly: (isOn: boolean) => void): Head {
         ...sentences.map((text) => element("p", { class: "tgw-explained" }, text)),
       ),
   };
+}
+
+function closeButton(leave: () => void): HTMLElement {
+  const title = "Show the right graph alone";
+  return button({ class: "tgw-tool", title, "aria-label": title }, leave, "×");
 }
 
 function openScopes(scene: Scene | null): string[] {

@@ -181,6 +181,12 @@ export class Edits {
     return true;
   }
 
+  /** Show another graph in a pane on the left, "" for none; resolves to whether it was done. */
+  async beside(source: string): Promise<boolean> {
+    const answer = await this.#queue.reply(() => ({ type: "beside", source }));
+    return answer?.type !== "refusal";
+  }
+
   /**
    * Add another graph, with some of its inputs joined to tensors of this one; resolves to whether
    * it was added.

@@ -9,4 +9,6 @@ export interface Parts {
   readonly stage: Stage;
   /** Without a kernel: nothing can be edited, marked or run. */
   readonly readOnly?: boolean;
+  /** Whether there may be a second pane, for a graph to compare with. */
+  readonly canSplit?: boolean;
 }

@@ -532,6 +532,15 @@ export interface CompareRequest {
   source: string;
 }
 
+/**
+ * Show another graph in a pane on the left: a variable of the notebook, or the path of a file;
+ * "" for none any more.
+ */
+export interface BesideRequest {
+  type: "beside";
+  source: string;
+}
+
 /** Show in what the graph that TensorFlow's graph optimizer makes of this one differs from it. */
 export interface OptimizeRequest {
   type: "optimize";
@@ -1252,6 +1261,7 @@ export type Request =
   | SelectRequest
   | DeriveRequest
   | CompareRequest
+  | BesideRequest
   | OptimizeRequest
   | ProbeRequest
   | MeasureRequest

@@ -77,6 +77,7 @@ from tfgraphwidget.widget.protocol.replies import (
 from tfgraphwidget.widget.protocol.requests import (
     Add,
     Assign,
+    Beside,
     Boundary,
     Call,
     Change,
@@ -154,6 +155,7 @@ __all__ = [
     "Add",
     "Assign",
     "Attribute",
+    "Beside",
     "Boundary",
     "BoundaryTensor",
     "BoundaryTensors",

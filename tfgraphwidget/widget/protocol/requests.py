@@ -452,6 +452,15 @@ class Compare:
 
 
 @dataclasses.dataclass(frozen=True)
+class Beside:
+    """Show another graph in a pane on the left: a variable of the notebook, or the path of a file;
+    "" for none any more.
+    """
+
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Feed:
     """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or
     from a `source`.
@@ -678,5 +687,17 @@ Question = (
     | FindEditOps
     | Ping
 )
-Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Color | Trust
+Choose = (
+    Boundary
+    | Mark
+    | Select
+    | Derive
+    | Compare
+    | Beside
+    | Optimize
+    | Probe
+    | Measure
+    | Color
+    | Trust
+)
 Request = ViewRequest | Choose | Question | Edit

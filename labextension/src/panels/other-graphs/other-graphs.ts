@@ -6,7 +6,7 @@ import { browseButton } from "../controls/browse-button";
 import { suggest } from "../controls/combobox";
 import { completion } from "../controls/edit-form";
 import { createForm, labeledField, submitButton, TEXT } from "../controls/form-fields";
-import { element } from "../dom";
+import { element, taskButton } from "../dom";
 
 export interface OtherGraphForm {
   readonly name: string;
@@ -44,9 +44,16 @@ const ADD = "Add";
 function compareForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
   const { actions } = parts;
   const { field, input, browse } = sourceField(parts, source);
+  const beside = taskButton(
+    { class: "tgw-button tgw-quiet", title: "Show both graphs in two panes that move together" },
+    async () => {
+      if (await actions.edits.beside(input.value.trim())) close();
+    },
+    "Side by side",
+  );
   return createForm({
     content: [field, ...browse, hint(HINT)],
-    buttons: [submitButton("Compare")],
+    buttons: [submitButton("Compare"), ...(parts.canSplit ? [beside] : [])],
     submit: async () => {
       if (await actions.edits.compareWith(input.value.trim())) close();
     },
