@@ -73,7 +73,8 @@ class Beside(ArgumentChecks):
         is_original: bool = False,
     ) -> None:
         self.before, self.after, self.refusal = before, after, ""
-        self._show, self._pairs, self._is_original = show, dict(pairs), is_original
+        self._show, self._is_original = show, is_original
+        self._pairs_from_after = {after: before for before, after in pairs.items()}
         self._comparison: Comparison | None = None
         self._compared: tuple[GraphIndex, GraphIndex] | None = None
         self._difference = Difference()
@@ -190,7 +191,7 @@ class Beside(ArgumentChecks):
             return
         evaluator = self.after._core.evaluator
         before = None if self._is_original else self.before
-        self._difference = evaluator.diff(before, self._pairs)
+        self._difference = evaluator.diff(before, self._pairs_from_after)
         if self._compared is not None and (self._comparison is not None or self.refusal):
             self._comparison = None
             self.refusal = "The graph was edited since its values were compared; compare again."
@@ -227,7 +228,7 @@ class Beside(ArgumentChecks):
                 None if self._is_original else self.before,
                 "all",
                 tolerance=tolerance,
-                pairs={after: before for before, after in self._pairs.items()},
+                pairs=self._pairs_from_after,
             )
         except GraphEditError as error:
             self.refusal = "The values were not compared: " + error.sentence

@@ -175,7 +175,7 @@ class Evaluator:
         changes = difference(
             executor.view.target.first,
             index,
-            {**originals, **(pairs or {})},
+            originals,
             bodies,
             whole_library=is_whole,
         )
