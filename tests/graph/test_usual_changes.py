@@ -5,7 +5,7 @@ tensors hold the same values, and what a difference says.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -523,3 +523,39 @@ def test_a_long_difference_is_printed_in_sixty_lines() -> None:
     assert len(lines) == 60
     assert lines[-1].endswith(" more lines: .table() has all")
     assert len(difference.table()) >= 30
+
+
+def with_states(names: Sequence[str]) -> GraphDef:
+    """Variables that a session knows by these names, each read."""
+    graph = tf.Graph()
+    with graph.as_default():
+        for number, name in enumerate(names):
+            handle = tf.raw_ops.VarHandleOp(
+                dtype=tf.float32, shape=[2], shared_name=name, name=f"v{number}"
+            )
+            tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name=f"read{number}")
+    return graph.as_graph_def()
+
+
+def test_variables_that_a_session_knows_by_other_names_are_one_line() -> None:
+    difference = tgw.edit(with_states(["a_1", "b_1"])).diff(with_states(["a", "b"]))
+    assert [each.change for each in difference.explained] == ["names of state"]
+    assert str(difference.explained[0]) == "other names of state: 2 ops with another shared_name"
+    assert not difference.rest
+
+
+def test_variables_that_become_one_stay_a_difference() -> None:
+    difference = tgw.edit(with_states(["a", "a"])).diff(with_states(["a", "b"]))
+    assert not difference.explained
+    assert [each.name for each in difference.rest.changed] == ["v1"]
+
+
+def test_a_keras_model_beside_what_it_exports_differs_in_names_of_state_alone(
+    tmp_path: Path,
+) -> None:
+    layers = [tf.keras.layers.Input((4,)), tf.keras.layers.Dense(3, activation="relu")]
+    model = tf.keras.Sequential(layers)
+    model.export(str(tmp_path / "saved"), verbose=False)
+    difference = tgw.edit(tmp_path / "saved").diff(model)
+    assert {each.change for each in difference.explained} <= {"names of state"}
+    assert not difference.rest

@@ -43,6 +43,7 @@ UNNAMED = "unnamed"
 IGNORED = frozenset(
     {
         "_output_shapes",
+        "_user_specified_name",
         "_has_manual_control_dependencies",
         "_read_only_resource_inputs",
         "_collective_manager_ids",

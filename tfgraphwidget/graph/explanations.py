@@ -8,8 +8,9 @@ same past it; one at the end of a graph, which callers may name, stays a differe
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,25 +37,30 @@ from tfgraphwidget.graph.op_types import (
     GATHERS,
     HANDLES,
     IDENTITY,
+    IN_PLACE_OF_CALLS,
     MERGE,
     PASSED_ON,
     PLACEHOLDERS,
     RESOURCE_READS,
     SCALES_AND_SHIFTS,
+    SHIFTS,
     SQUARE_ROOTS,
     SWITCH,
     VARIABLE_READS,
 )
+from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import count_text, last_part, names_text
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
+StateKey = tuple[str, bytes, str]
+StateKeys = Mapping[StateKey, set[StateKey]]
 
 INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
-PRECISION, IDENTITIES = "precision", "identities"
-CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES)
+PRECISION, IDENTITIES, STATE_NAMES = "precision", "identities", "names of state"
+CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES, STATE_NAMES)
 RENAMING_CHANGES = frozenset({INLINED, FROZEN, FOLDED})
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
@@ -66,10 +72,10 @@ SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a
 
 
 STATELESS = "Stateless"
-SHIFTS = frozenset({"Add", "AddV2", "BiasAdd", "BiasAddV1", "Sub"})
+# By these a session finds the value of a variable, and a message says what it is.
+NAMES_OF_STATE = frozenset({"shared_name", "debug_name"})
 # Attributes of functional control flow with an element for each argument.
 ARGUMENT_LISTS = frozenset({"T", "Tin", "output_shapes"})
-IN_PLACE_OF_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
 UNUSED_INPUT = "unused_control_flow_input"
 _NUMBER = re.compile(r"_\d+$")
 
@@ -514,6 +520,9 @@ class Explainer:
                 return f"{count} folded into the weights of {_short(layers, 'layer')}{note}"
             case "precision":
                 return self._precision_sentence(explanation)
+            case "names of state":
+                number = count_text(len(explanation.changed), "op")
+                return f"other names of state: {number} with another shared_name"
         one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
         texts = (
             f"{len(names):,} {one if len(names) == 1 else several} {what}"
@@ -727,6 +736,8 @@ class Explainer:
             return FROZEN
         if self._is_of_frozen_arguments(i, j, detail.what.removeprefix(ATTRIBUTE)):
             return FROZEN
+        if detail.what.removeprefix(ATTRIBUTE) in NAMES_OF_STATE:
+            return STATE_NAMES if self._is_same_state(i, j) else None
         kinds = self._before.index.types[i], self._after.index.types[j]
         if CONSTANTS.issuperset(kinds):
             return self._cause_of_value(i, j)
@@ -735,6 +746,25 @@ class Explainer:
             return None
         self._dtypes[detail.before, detail.after] += 1
         return PRECISION
+
+    def _is_same_state(self, i: int, j: int) -> bool:
+        """Whether two ops hold what is one state in each graph, by all of the ops that hold it."""
+        here, there = self._states
+        keys = key_of(self._before.index, i), key_of(self._after.index, j)
+        return here.get(keys[0]) == {keys[1]} and there.get(keys[1]) == {keys[0]}
+
+    @cached_property
+    def _states(self) -> tuple[StateKeys, StateKeys]:
+        """For each state of the one graph those of the other whose ops are its ops."""
+        before, after = self._before.index, self._after.index
+        here: dict[StateKey, set[StateKey]] = defaultdict(set)
+        there: dict[StateKey, set[StateKey]] = defaultdict(set)
+        for i in np.flatnonzero(persistent_state(before)).tolist():
+            j = self._before.pair[i]
+            if j >= 0 and persistent_state(after)[j]:
+                here[key_of(before, i)].add(key_of(after, j))
+                there[key_of(after, j)].add(key_of(before, i))
+        return here, there
 
     def _is_of_frozen_arguments(self, i: int, j: int, name: str) -> bool:
         """Whether an attribute has the dtypes or shapes of what a loop or a conditional takes, and

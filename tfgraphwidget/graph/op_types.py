@@ -636,11 +636,15 @@ PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
 # They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
-SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
-    *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
-}
+BIAS_ADDITIONS = frozenset({"BiasAdd", "BiasAddV1"})
+ADDITIONS = BIAS_ADDITIONS | {"Add", "AddV2"}
+SHIFTS = ADDITIONS | {"Sub"}
+SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | SHIFTS | {"Mul", "BatchNormWithGlobalNormalization"}
 # A batch norm that is not fused takes one of the variance.
 SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
+
+# What stands in the place of a call of a function when its ops do.
+IN_PLACE_OF_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
 
 # Rounding
 
