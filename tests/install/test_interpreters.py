@@ -29,6 +29,16 @@ TESTED = (
     "editor/test_graph_editor.py",
     "export/test_files.py",
 )
+# What Colab's image had on 2026-08-19, on Python 3.13, of what the package needs.
+COLAB = ("tensorflow==2.20.0", "ipywidgets==7.7.1", "protobuf==5.29.6", "anywidget==0.9.21")
+COLABS_NOTEBOOKS = ("05_target_network.ipynb", "13_first_steps_with_keras.ipynb")
+RUN_NOTEBOOK = """
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+print("ran", len(notebook.cells), "cells")
+"""
 TOOLS = ("hypothesis", "pytest>=8", "pytest-xdist>=3.6")
 
 
@@ -70,6 +80,23 @@ def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) ->
     shutil.copy(ROOT / "pyproject.toml", environment.beside)
     chosen = [f"tests/{name}" for name in TESTED]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
+
+
+@pytest.mark.interpreters
+@pytest.mark.parametrize("version", ["3.13", f"{sys.version_info[0]}.{sys.version_info[1]}"])
+def test_it_installs_beside_what_colab_has_and_runs_notebooks(
+    version: str, archives: dict[str, Path], tmp_path: Path
+) -> None:
+    environment = Environment(tmp_path, interpreter(version))
+    environment.pip("install", "--quiet", *COLAB, "ipykernel", "nbclient", "nbformat")
+    before = environment.pip("freeze")
+    environment.pip("install", "--quiet", f"{archives['wheel']}[tensorflow]")
+    # It upgrades nothing that was there, which on Colab would need a restart of the kernel.
+    assert {line for line in before.splitlines() if line not in environment.pip("freeze")} == set()
+    assert "works" in environment.run("python", str(HERE / "works.py"), str(environment.folder))
+    shutil.copytree(ROOT / "notebooks", environment.beside, dirs_exist_ok=True)
+    for notebook in COLABS_NOTEBOOKS:
+        assert "ran" in environment.run("python", "-c", RUN_NOTEBOOK, notebook)
 
 
 def test_the_classifiers_name_what_can_be_run() -> None:

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources import locate_file, recognize
 from tfgraphwidget.writable import reason
 
@@ -37,7 +38,7 @@ def demo(options: argparse.Namespace) -> int:
     missing = [name for name in _DEMO_PACKAGES if find_spec(name) is None]
     if missing:
         raise GraphEditError(
-            f"The demo needs {' and '.join(missing)}; run pip install 'tfgraphwidget[demo]'."
+            f"The demo needs {names_text(missing)}; run pip install 'tfgraphwidget[demo]'."
         )
     try:
         copies = Path.home() / _COPIES
