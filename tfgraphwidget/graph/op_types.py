@@ -639,6 +639,10 @@ CASTS = frozenset({"Cast", "Bitcast"})
 SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
     *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
 }
+# They add a weight to each channel.
+CHANNEL_SHIFTS = frozenset({"BiasAdd", "BiasAddV1", "Add", "AddV2"})
+# They hand on what a call gives, or wait for what it does, where it became its function's body.
+IN_PLACE_OF_CALLS = IDENTITY | {"IdentityN", "NoOp"}
 # A batch norm that is not fused takes one of the variance.
 SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
 
