@@ -141,12 +141,14 @@ class Evaluator:
             bodies = partial(_open_body, other.body), partial(_open_body, executor.view.body)
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
+            now = self.current_run()
             changes = difference(
-                *(other.index, index, self._ops_by_hand(other.index, pairs or {}), bodies),
+                *_bodies_of_graphs(other, now),
+                *(self._ops_by_hand(other.index, pairs or {}), bodies),
                 whole_library=is_whole,
                 assets=assets,
                 outputs=_outputs_of_both(other.source, executor.source),
-                readers=(other.weight, self.current_run().weight),
+                readers=(other.weight, now.weight),
             )
             signatures = (
                 other.source.signatures if navigator is None else before._core.executor.signatures
@@ -513,6 +515,19 @@ def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Co
         for one, other in ((before, after), (after, before))
     )
     return next(outputs), next(outputs)
+
+
+def _bodies_of_graphs(
+    before: GraphRun, now: GraphRun
+) -> tuple[GraphIndex | InlinedGraph, GraphIndex | InlinedGraph]:
+    """Two graphs; where only one of them is the body of a function, as what became a graph."""
+    if before.is_body == now.is_body:
+        return before.index, now.index
+    one, other = (
+        InlinedGraph.of_body(run.index, run.outputs(())) if run.is_body else run.index
+        for run in (before, now)
+    )
+    return one, other
 
 
 def _graphs_to_compare(

@@ -133,10 +133,13 @@ class AttributeDigests:
     def _loose_kind(self, op: int) -> bytes:
         """A digest of what an op computes, whatever its dtypes and weights are: type without its
         version and whether it keeps a state, attributes but dtypes, shapes, values and functions;
-        weights are of one kind whether they are constants or variables.
+        weights of floats are of one kind whether they are constants or variables.
         """
         node = self._index.nodes[op]
         family = self.family(op)
+        value = node.attr.get("value") if node.op in op_types.CONSTANTS else None
+        if value is not None and family != b"weight float":
+            return family + self._value_bytes(value)  # no usual change is one of an axis or a size
         if node.op in _WEIGHTS or node.op in op_types.VARIABLE_READS or node.op in _GATHERS:
             return family
         attributes = {

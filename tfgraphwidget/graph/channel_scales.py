@@ -147,7 +147,7 @@ class _Weights:
         weight = self._of_channels(op, next(each for each in sources if each != main), len(scale))
         if node.op == "Mul":
             return scale * weight, shift * weight
-        if node.op in op_types.ADDITIONS:
+        if node.op in op_types.CHANNEL_SHIFTS:
             return scale, shift + weight
         if node.op == "Sub" and sources[0] == main:
             return scale, shift - weight
@@ -158,7 +158,7 @@ class _Weights:
     def _of_channels(self, op: int, weight: int, channels: int) -> Array:
         """A weight by channel. Raises UnknownValue for one that has another axis."""
         value = self._value(weight)
-        is_bias = self._index.types[op] in op_types.BIAS_ADDITIONS
+        is_bias = self._index.types[op].startswith("BiasAdd")
         axis = -3 if self._has_channels_first and not is_bias else -1
         sizes = (1,) * 3 + value.shape
         if value.size == 1 or (value.size == channels and sizes[axis] == channels):

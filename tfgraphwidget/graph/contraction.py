@@ -43,15 +43,18 @@ class ContractedEdges:
 MOST_PORTS = np.uint64(1 << 20)  # a port is less, so slot and port fit into one number
 
 
-def contracted_edges(index: GraphIndex, types: Iterable[str] = ()) -> ContractedEdges:
+def contracted_edges(
+    index: GraphIndex, types: Iterable[str] = (), *, controls: bool = True
+) -> ContractedEdges:
     """The edges of a graph past its ops of some types.
 
     Args:
         index: The graph.
         types: Op types; of one that reads more than one tensor only those ops are passed whose
             other tensors are weights. None: all edges as they are.
+        controls: Whether the control edges are among them.
     """
-    inputs, controls = index.inputs, index.controls
+    inputs, waiting = index.inputs, index.controls
     consumer, source, ports = inputs.owner, inputs.values, index.ports
     slots = np.arange(len(source)) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
     passed = np.zeros(len(index), bool)
@@ -63,11 +66,11 @@ def contracted_edges(index: GraphIndex, types: Iterable[str] = ()) -> Contracted
         ports = np.where(goes_on, past.port[source], ports)
         source = np.where(goes_on, past.op[source], source)
     stays = ~(passed[consumer] | passed[source])
-    waits = ~(passed[controls.owner] | passed[controls.values])
+    waits = ~(passed[waiting.owner] | passed[waiting.values]) & controls
     places = slots.astype(np.uint64) * MOST_PORTS + ports.astype(np.uint64) + np.uint64(1)
     edges = ContractedEdges(
-        np.concatenate([consumer[stays], controls.owner[waits]]),
-        np.concatenate([source[stays], controls.values[waits]]),
+        np.concatenate([consumer[stays], waiting.owner[waits]]),
+        np.concatenate([source[stays], waiting.values[waits]]),
         np.concatenate([places[stays], np.zeros(int(waits.sum()), np.uint64)]),
         passed,
     )

@@ -481,8 +481,8 @@ def _item_lines(title: str, count: int, items: Sequence[object]) -> Iterator[str
 
 
 def difference(
-    before: GraphIndex,
-    after: GraphIndex,
+    before: GraphIndex | InlinedGraph,
+    after: GraphIndex | InlinedGraph,
     renamed: Mapping[str, str] | None = None,
     bodies: tuple[OpenBody, OpenBody] | None = None,
     *,

@@ -29,6 +29,7 @@ from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
 from tfgraphwidget.graph.op_types import (
     CASTS,
+    CHANNEL_SHIFTS,
     CONSTANTS,
     ENTER,
     FOLDABLE_LAYERS,
@@ -43,7 +44,6 @@ from tfgraphwidget.graph.op_types import (
     PLACEHOLDERS,
     RESOURCE_READS,
     SCALES_AND_SHIFTS,
-    SHIFTS,
     SQUARE_ROOTS,
     SWITCH,
     VARIABLE_READS,
@@ -51,7 +51,7 @@ from tfgraphwidget.graph.op_types import (
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.naming import count_text, last_part, names_text
+from tfgraphwidget.naming import count_text, last_part, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
@@ -291,7 +291,20 @@ class _Side:
 
     def _is_end(self, op: int) -> bool:
         """Whether an op hands on a tensor that no other op consumes."""
-        return self.index.types[op] in IDENTITY and not self.index.consumer_lists[op]
+        hands_on = self.index.types[op] in IDENTITY | {"IdentityN"}
+        return hands_on and not self.index.consumer_lists[op]
+
+    def outputs(self) -> set[Tensor]:
+        """The tensors that ops give which no other consumes, past those that hand them on."""
+        count = np.diff(self.index.consumers.start)
+        return {self.origin_of((op, 0)) for op in np.flatnonzero(count == 0).tolist()}
+
+    def origin_of(self, tensor: Tensor) -> Tensor:
+        """The tensor that one is, past identities of one and of several tensors."""
+        root = self.identities.root(tensor)
+        while self.index.types[root[0]] == "IdentityN":
+            root = self.identities.root(self.read(root[0])[root[1]])
+        return root
 
     def explain_inlined(self, other: _Side) -> None:
         """Explain what is in place of calls, and what hands on what they gave.
@@ -300,28 +313,32 @@ class _Side:
             other: The other graph.
         """
         names, types = self.index.names, self.index.types
-        if not any(
-            (self.inlined.calls, self.inlined.loops, other.inlined.calls, other.inlined.loops)
-        ):
+        if not (self.inlined.has_bodies or other.inlined.has_bodies):
             return
         results = {
-            other.to_the_other(other.identities.root(tensor))
+            other.to_the_other(other.origin_of(tensor))
             for op in np.flatnonzero(other.unpaired).tolist()
             if other.index.names[op] in other.inlined.helpers
             for tensor in other.read(op)
         }
+        results |= {
+            other.to_the_other(other.origin_of((other.index.op(name), split_tensor(name)[1] or 0)))
+            for name in other.inlined.results
+        }
+        outputs = other.outputs()
         stack = [
             op
             for op in np.flatnonzero(self.unpaired).tolist()
             if (names[op] in self.inlined.helpers and types[op] in IN_PLACE_OF_CALLS)
             or (names[op] in self.inlined.bodies and types[op] == "NoOp")
             or self._only_orders(op)
-            or (self._is_end(op) and self.identities.root((op, 0)) in results)
+            or (self._is_end(op) and {self.origin_of(t) for t in self.read(op)} <= results)
+            or (self._is_end(op) and self.to_the_other(self.origin_of((op, 0))) in outputs)
         ]
         self.causes |= dict.fromkeys(stack, INLINED)
         while stack:
             for source in self.index.input_lists[stack.pop()]:
-                hands_on = types[source] in IDENTITY | SWITCH
+                hands_on = types[source] in IDENTITY | SWITCH | {"IdentityN"}
                 consumers = self.index.consumer_lists[source]
                 if (
                     hands_on
@@ -336,6 +353,14 @@ class _Side:
         """Whether an op is of a function that was inlined, or took the place of its call."""
         name = self.index.names[op]
         return name in self.inlined.bodies or name in self.inlined.helpers
+
+    def is_without_effect(self, op: int) -> bool:
+        """Whether an op is known to compute only."""
+        op_type = self.index.types[op]
+        if op_type in FUNCTIONAL_CONTROL_FLOW | VARIABLE_READS | IN_PLACE_OF_CALLS:
+            return True
+        definition = self.index.typing.definition(op_type)
+        return definition is not None and not definition.is_stateful
 
     def _only_orders(self, op: int) -> bool:
         """Whether others only wait for an op, or it is what TensorFlow leaves of an input."""
@@ -394,9 +419,7 @@ class Explainer:
                 self._weights.add(i)
                 if is_handle:
                     self._variables.add(i)
-        self._is_inlined = any(
-            graph.calls or graph.loops for graph in (matched.before, matched.after)
-        )
+        self._is_inlined = matched.before.has_bodies or matched.after.has_bodies
         self._unneeded: list[int] = []
         self._folded: dict[str, None] = {}  # the names of layers, in order
         self._dtypes: Counter[tuple[str, str]] = Counter()
@@ -535,6 +558,10 @@ class Explainer:
     def _inlined_sentence(self) -> str:
         before, after = self._before.inlined, self._after.inlined
         texts = []
+        if before.results:
+            texts.append("the body of a function became a graph")
+        if after.results:
+            texts.append("a graph became the body of a function")
         count, new_count = len(before.calls), len(after.calls)
         if count:
             are = "call of a function became its body" if count == 1 else ""
@@ -618,8 +645,8 @@ class Explainer:
         of the other graph, too.
         """
         before, after = self._before, self._after
-        root = before.identities.root(was)
-        if before.to_the_other(root) != after.identities.root(now):
+        root = before.origin_of(was)
+        if before.to_the_other(root) != after.origin_of(now):
             return None
         if root[0] in self._weights:
             return FROZEN
@@ -693,8 +720,8 @@ class Explainer:
                 )
             )
         except UnknownValue:
-            has_shift = {self._after.index.types[op] for op in now} & SHIFTS
-            has_shift |= {self._before.index.types[op] for op in was} & SHIFTS
+            has_shift = {self._after.index.types[op] for op in now} & CHANNEL_SHIFTS
+            has_shift |= {self._before.index.types[op] for op in was} & CHANNEL_SHIFTS
             self._has_unknown_values |= bool(has_shift)
             return bool(has_shift) and self._has_other_kernel(layer)
         return agree(one, other)
@@ -807,7 +834,8 @@ class Explainer:
             side.index.types[waited_for],
             before.index.types[i],
         }
-        if is_no_op or before.is_from_call(i) or after.is_from_call(j):
+        is_from_call = before.is_from_call(i) or after.is_from_call(j)
+        if is_no_op or (is_from_call and side.is_without_effect(waited_for)):
             return INLINED  # TensorFlow keeps the order of what it inlines by other edges
         return other.sources_past_explained(other_op).get(side.pair[waited_for])
 

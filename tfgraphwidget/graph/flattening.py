@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.control_flow import enclosing_blocks
 from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
@@ -270,7 +271,7 @@ class _Flattening:
         """Add an op of the graph, or what represents it."""
         if function := self._function_name(node):
             data, waits = _split(node)
-            if self._anchored and not anchor:
+            if self._anchored and not anchor and self._is_in_frame(node.name):
                 waits = [*dict.fromkeys([*waits, *(f"^{split_input(text)[0]}" for text in data)])]
             start = (
                 []
@@ -294,6 +295,13 @@ class _Flattening:
             if self._only is None:
                 self._point_at_flat_functions(node)
             self._nodes.append(node)
+
+    def _is_in_frame(self, call: str) -> bool:
+        """Whether an op of a call may run in another frame than that of the graph. Where graphs are
+        compared, others have no control inputs more than the function.
+        """
+        op = self._index.ids.get(call)
+        return self._only is None or op is None or bool(enclosing_blocks(self._index, op))
 
     def _add_result(
         self,

@@ -8,7 +8,7 @@ functions are compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,8 @@ class InlinedGraph:
         helpers: The ops that are in no function and took the place of calls, such as those that
             give what the calls gave.
         bodies: The ops that are from functions.
+        results: The tensors that the function returns of which the graph is the body, where the
+            other graph is none.
     """
 
     index: GraphIndex
@@ -52,6 +54,17 @@ class InlinedGraph:
     loops: int = 0
     helpers: frozenset[str] = frozenset()
     bodies: frozenset[str] = frozenset()
+    results: tuple[str, ...] = ()
+
+    @classmethod
+    def of_body(cls, index: GraphIndex, results: Iterable[str]) -> InlinedGraph:
+        """The body of a function that became a graph."""
+        return cls(index, bodies=frozenset(index.names), results=tuple(results))
+
+    @property
+    def has_bodies(self) -> bool:
+        """Whether something of it was in a function, or a loop was one of TensorFlow 2."""
+        return bool(self.calls or self.loops or self.results)
 
 
 @dataclass(frozen=True)
@@ -117,7 +130,7 @@ def match_graphs(
         if now == (one, other):
             break
         one, other = now
-    if one.calls or one.loops or other.calls or other.loops:
+    if one.has_bodies or other.has_bodies:
         _unpair_other_identities(one.index, other.index, pair)
     return MatchedGraphs(one, other, attributes, pair.tolist(), evidence.tolist())
 
@@ -179,6 +192,7 @@ def _with_inlined_calls(
         inlined.loops + flat.loops,
         inlined.helpers | flat.helpers,
         inlined.bodies | new - flat.helpers,
+        inlined.results,
     )
 
 

@@ -57,11 +57,13 @@ class Level(NamedTuple):
         past: Op types that edges go past.
         attributes: Which attributes must be equal: all, those that say how to compute, or none.
         rounds: How many edges away neighbors must be alike: first far, then near.
+        controls: Whether what an op waits for must be alike.
     """
 
     past: frozenset[str]
     attributes: Literal["all", "of computation", "none"]
     rounds: tuple[int, ...]
+    controls: bool = True
 
 
 EVIDENCE = ("name", "structure", "values", "hand")
@@ -72,7 +74,10 @@ the caller says so.
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
 LEVELS = (
-    Level(frozenset(), "all", (12, 3, 1)),
+    Level(frozenset(), "all", (12,)),
+    # Functions, which order what has effects, have other control inputs.
+    Level(frozenset(), "all", (12,), controls=False),
+    Level(frozenset(), "all", (3, 1)),
     Level(PASSED_ON, "all", (12, 3)),
     Level(PASSED_ON | CASTS, "of computation", (12, 5)),
     Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, "of computation", (12, 5)),
@@ -245,7 +250,7 @@ class _Side:
     def look(self, level: Level) -> None:
         """Go on with the edges and kinds of a level."""
         self._level = level
-        self._edges = contracted_edges(self.index, level.past)
+        self._edges = contracted_edges(self.index, level.past, controls=level.controls)
         for name in ("kinds", "_by_consumer", "_by_source", "_neighbors"):
             self.__dict__.pop(name, None)
 
@@ -398,10 +403,12 @@ class _Side:
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
         """The unpaired ops beside one, by place and kind; or AMBIGUOUS."""
         names = self.index.names
+        # Of ops that differ in attributes, the place shows nothing where others only wait.
+        least_place = 1 if self._level.attributes == "none" else 0
         neighbors: dict[Hashable, int] = {}
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
-                if self.pair[other] < 0:
+                if self.pair[other] < 0 and place >= least_place:
                     name = last_part(names[other]) if own_names else ""
                     key = direction, place, self.kinds[other], name
                     neighbors[key] = other if neighbors.get(key, other) == other else AMBIGUOUS
@@ -440,7 +447,7 @@ class _TwoGraphs:
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
-        for rounds in LEVELS[0].rounds:
+        for rounds in (12, 3, 1):
             self.pair(self.with_unique_label(rounds, own_names=False), STRUCTURE)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)

@@ -636,15 +636,15 @@ PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
 # They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
-BIAS_ADDITIONS = frozenset({"BiasAdd", "BiasAddV1"})
-ADDITIONS = BIAS_ADDITIONS | {"Add", "AddV2"}
-SHIFTS = ADDITIONS | {"Sub"}
-SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | SHIFTS | {"Mul", "BatchNormWithGlobalNormalization"}
+SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
+    *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
+}
+# They add a weight to each channel.
+CHANNEL_SHIFTS = frozenset({"BiasAdd", "BiasAddV1", "Add", "AddV2"})
+# They hand on what a call gives, or wait for what it does, where it became its function's body.
+IN_PLACE_OF_CALLS = IDENTITY | {"IdentityN", "NoOp"}
 # A batch norm that is not fused takes one of the variance.
 SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
-
-# What stands in the place of a call of a function when its ops do.
-IN_PLACE_OF_CALLS = frozenset({"Identity", "IdentityN", "NoOp"})
 
 # Rounding
 

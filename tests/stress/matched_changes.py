@@ -1,0 +1,297 @@
+"""Forty architectures, eight changes of each: which ops are matched.
+
+    python -m tests.stress.matched_changes                     all; writes
+    docs/explanation/matching.md
+    python -m tests.stress.matched_changes ResNet50 "U-Net"    these alone, printed
+
+A network is frozen, and changed. All names of the one graph are replaced by such as say nothing;
+the names of the other one tell afterwards which op is which. In the changed graph is a copy of the
+network, with weights a hundredth apart, which nothing may be matched with.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import tensorflow as tf
+from tensorflow.python.grappler import tf_optimizer
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tests.graph.test_usual_changes import CHANGES as USUAL_CHANGES
+from tests.graph.test_usual_changes import (
+    copy_of,
+    index_of,
+    new_name,
+    renamed,
+    reordered,
+    with_decoy,
+)
+from tests.stress.architectures import ARCHITECTURES
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.graph import GraphIndex, difference
+
+GraphDef = Any
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "matching.md"
+PATIENCE = 1200  # seconds for one architecture, in a process of its own
+NOT_COUNTED = frozenset({"NoOp", "Placeholder"})
+"""Two NoOps that wait for the same are one as good as the other; a placeholder of a copy is."""
+_HEAD = """# What is matched
+
+`python -m tests.stress.matched_changes` writes this table. Each network is frozen and changed, and
+the changed graph is matched with the one before, of which all names were replaced by such as say
+nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
+nothing may be matched with that. (*Frozen* matches the network with its variables; their values
+are not known to the matching, so there is no copy.) A cell is how much of what has a partner was
+matched with it; a number in brackets is of ops that were matched with another one. A constant that
+stands for several equal ones after the change has no partner.
+"""
+
+
+class Subject(NamedTuple):
+    """A network: the editor of it, and the same frozen."""
+
+    editor: GraphEditor
+    graph_def: GraphDef
+
+
+class Counts(NamedTuple):
+    """How many ops have a partner, were matched with it, and were matched with another one."""
+
+    partners: int
+    right: int
+    wrong: int
+
+    def __str__(self) -> str:
+        share = "-" if not self.partners else f"{100 * self.right / self.partners:.1f} %"
+        return share.replace("100.0", "100") + (f" ({self.wrong})" if self.wrong else "")
+
+
+def subject_of(name: str, folder: Path) -> Subject:
+    """An architecture, and the same frozen.
+
+    Args:
+        name: Its name in ARCHITECTURES.
+        folder: Where files are written.
+    """
+    keras.utils.set_random_seed(0)
+    architecture = ARCHITECTURES[name](folder)
+    editor, path = architecture.editor, folder / "frozen.pb"
+    if architecture.is_function:
+        editor.save(path, frozen=True, inline=True, verify=False)
+    else:
+        editor.save(path, outputs=architecture.outputs, frozen=True, verify=False)
+    return Subject(editor, v1.GraphDef.FromString(path.read_bytes()))
+
+
+# Changes
+
+
+def in_a_function(graph_def: GraphDef) -> tf.Graph:
+    """A graph that calls a function with the ops of another graph."""
+    ends = _ends(graph_def)
+    placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
+
+    def body(*arguments: Any) -> Any:
+        given = {node.name: tensor for node, tensor in zip(placeholders, arguments, strict=True)}
+        return tf.graph_util.import_graph_def(graph_def, given, ends, name="")
+
+    with tf.Graph().as_default() as graph:
+        arguments = [
+            v1.placeholder(
+                tf.dtypes.as_dtype(node.attr["dtype"].type),
+                tf.TensorShape(node.attr["shape"].shape),
+                name=node.name,
+            )
+            for node in placeholders
+        ]
+        for tensor in tf.function(body, autograph=False)(*arguments):
+            tf.identity(tensor)
+    return graph
+
+
+def refactored(graph_def: GraphDef) -> GraphDef:
+    return in_a_function(graph_def).as_graph_def()
+
+
+def optimized(graph_def: GraphDef) -> GraphDef:
+    """What TensorFlow's optimizer makes of a graph."""
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(graph_def, name="")
+        meta = v1.train.export_meta_graph(graph=graph, graph_def=graph.as_graph_def())
+    ends = [name.partition(":")[0] for name in _ends(graph_def)]
+    meta.collection_def["train_op"].node_list.value.extend(ends)
+    config = v1.ConfigProto()
+    config.graph_options.rewrite_options.min_graph_nodes = -1
+    return tf_optimizer.OptimizeGraph(config, meta)
+
+
+def exported(graph_def: GraphDef) -> GraphDef:
+    """The graph of a SavedModel that has the ops in a function."""
+    ends = _ends(graph_def)
+    placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
+
+    def body(*arguments: Any) -> Any:
+        given = {node.name: tensor for node, tensor in zip(placeholders, arguments, strict=True)}
+        found = tf.graph_util.import_graph_def(graph_def, given, ends, name="")
+        return {f"output_{number}": tensor for number, tensor in enumerate(found)}
+
+    module = tf.Module()
+    module.call = tf.function(
+        body,
+        autograph=False,
+        input_signature=[
+            tf.TensorSpec(
+                tf.TensorShape(node.attr["shape"].shape),
+                tf.dtypes.as_dtype(node.attr["dtype"].type),
+                name=f"argument_{number}",
+            )
+            for number, node in enumerate(placeholders)
+        ],
+    )
+    with TemporaryDirectory() as folder:
+        tf.saved_model.save(module, folder, signatures=module.call.get_concrete_function())
+        editor = tgw.edit(folder)
+        editor.view.leave(0)
+        path = editor.save(Path(folder, "graph.pb"), verify=False)
+        return v1.GraphDef.FromString(Path(path).read_bytes())
+
+
+def _ends(graph_def: GraphDef) -> list[str]:
+    """The first outputs of the ops that no op reads, and that give a value."""
+    index = index_of(graph_def)
+    return [
+        f"{name}:0"
+        for op, name in enumerate(index.names)
+        if not index.consumer_lists[op]
+        and index.dtypes(op)
+        and index.dtypes(op)[0] not in {"resource", "variant"}
+    ]
+
+
+CHANGES: dict[str, Callable[[GraphDef], GraphDef]] = {
+    "renamed": copy_of,
+    "reordered": reordered,
+    "in functions": refactored,
+    "folded": USUAL_CHANGES["batch norms folded"],
+    "cast": USUAL_CHANGES["cast"],
+    "grappler": optimized,
+    "exported": exported,
+}
+COLUMNS = (
+    "renamed",
+    "reordered",
+    "in functions",
+    "frozen",
+    "folded",
+    "cast",
+    "grappler",
+    "exported",
+)
+
+
+def counts(subject: Subject, change: str) -> Counts:
+    """What is matched of a network and the same after a change.
+
+    Args:
+        subject: The network.
+        change: One of COLUMNS.
+    """
+    if change == "frozen":
+        before = subject.editor._core.index
+        return _counts(before, index_of(renamed(subject.graph_def)), new_name)
+    original = subject.graph_def
+    changed = CHANGES[change](original)
+    decoy = with_decoy(original if changed.library.function else changed)
+    changed.node.extend(node for node in decoy.node if node.name.startswith("decoy/"))
+    before = index_of(renamed(original))
+    old_names = {new_name(node.name): node.name for node in original.node}
+    return _counts(before, index_of(changed), old_names.__getitem__)
+
+
+def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], str]) -> Counts:
+    """How many ops are matched with the one that has their name after the change, in a function
+    perhaps.
+    """
+    found = difference(before, after)
+    partner = {pair.was: pair.name for pair in found.pairs}
+    there = [pair.name for pair in found.pairs] + list(found.added)
+    own_names = dict[str, set[str]]()
+    for name in there:
+        if not name.startswith("decoy/"):
+            parts = name.split("/")
+            for first in range(min(len(parts), 4)):
+                own_names.setdefault("/".join(parts[first:]), set()).add(name)
+    partners = right = wrong = 0
+    for name, op_type in zip(before.names, before.types, strict=True):
+        expected = own_names.get(name_after(name), set())
+        same_type = any(_type(after, other) in {op_type, ""} for other in expected)
+        is_merged = op_type == "Const" and any(
+            _consumers(before, name) != _consumers(after, other)
+            for other in expected & after.ids.keys()
+        )
+        if op_type in NOT_COUNTED or is_merged or not (expected and same_type):
+            continue
+        partners += 1
+        right += partner.get(name) in expected
+        wrong += name in partner and partner[name] not in expected
+    return Counts(partners, right, wrong)
+
+
+def _consumers(index: GraphIndex, name: str) -> int:
+    """How many ops read an op."""
+    return len(index.consumer_lists[index.ids[name]])
+
+
+def _type(index: GraphIndex, name: str) -> str:
+    """The type of an op; "" for one of an inlined function."""
+    return index.types[index.ids[name]] if name in index.ids else ""
+
+
+# The table
+
+
+def row(name: str) -> str:
+    """The row of an architecture.
+
+    Args:
+        name: Its name in ARCHITECTURES.
+    """
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        subject = subject_of(name, Path(folder))
+        cells = [str(counts(subject, change)) for change in COLUMNS]
+    return f"| {name} | {len(subject.graph_def.node):,} | {' | '.join(cells)} |"
+
+
+def main(names: list[str]) -> None:
+    """Print rows, each made by a process of its own, and write the page where all are asked for."""
+    if len(names) == 2 and names[0] == "--row":
+        print(row(names[1]))  # noqa: T201
+        return
+    rows = []
+    for name in names or ARCHITECTURES:
+        command = [sys.executable, "-m", "tests.stress.matched_changes", "--row", name]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        lines = [line for line in done.stdout.splitlines() if line.startswith("| ")]
+        rows += lines[-1:] or [f"| {name} | failed: {done.stderr.splitlines()[-1:]} |"]
+        print(rows[-1], flush=True)  # noqa: T201
+    if not names:
+        head = f"| | ops | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 2)}"
+        PAGE.write_text("\n".join([_HEAD, head, *rows, ""]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

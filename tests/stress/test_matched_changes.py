@@ -1,0 +1,38 @@
+"""What is matched of networks after usual changes, next to copies with other weights: nearly all of
+it, and nothing wrongly.
+
+`make test` takes a network of two kinds; `make stress` those of `networks`. The table of forty, in
+docs/explanation/matching.md, is written by `python -m tests.stress.matched_changes`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.slow import slow
+from tests.stress import networks
+from tests.stress.matched_changes import COLUMNS, Subject, counts, subject_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
+QUICK = ("squeeze and excite", "recurrent network in a while loop")
+NETWORKS = [name if name in QUICK else slow(name) for name in (*networks.KERAS, *networks.SESSIONS)]
+MOST_MISSING = 0.01  # of what has a partner; one op at least
+
+
+@cache
+def subject(name: str) -> Subject:
+    with TemporaryDirectory() as folder:
+        return subject_of(name, Path(folder))
+
+
+@pytest.mark.parametrize("change", COLUMNS)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_has_a_partner_is_matched_with_it(name: str, change: str) -> None:
+    found = counts(subject(name), change)
+    assert found.wrong == 0
+    assert found.partners > 10
+    assert found.partners - found.right <= max(1, MOST_MISSING * found.partners), found
