@@ -152,7 +152,7 @@ class NodeRecords(Sequence[NodeDef]):
     """
 
     def __init__(
-        self, data: bytes, starts: array[int], parse: Callable[[bytes], Iterable[NodeDef]]
+        self, data: bytes, starts: array[int], parse: Callable[[bytes], list[NodeDef]]
     ) -> None:
         self._data, self._starts, self._parse = data, starts, parse
         self._parsed: list[NodeDef] | None = None
@@ -195,10 +195,10 @@ class NodeRecords(Sequence[NodeDef]):
             self.devices |= {first + k: device for k, device in enumerate(devices) if device}
         for k, op_type in enumerate(types):
             if op_type in HANDLES:
-                self.shared_names[first + k] = text_once(shared_name(nodes[k]), names[k])
+                self.shared_names[first + k] = _text_once(shared_name(nodes[k]), names[k])
 
     def _between(self, start: int, stop: int) -> list[NodeDef]:
-        return list(self._parse(self._data[self._starts[start] : self._starts[stop]]))
+        return self._parse(self._data[self._starts[start] : self._starts[stop]])
 
 
 class NodeList(Sequence[NodeDef]):
@@ -428,7 +428,7 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     )
 
 
-def text_once(text: str, other: str) -> str:
+def _text_once(text: str, other: str) -> str:
     """The text; the other one if they are equal: a second text of each variable's name takes 35 MB
     of a million ops.
     """

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfgraphwidget.graph.adjacency import distinct
-from tfgraphwidget.graph.edges import Ids, Mask, make_read_only, text_once
+from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
@@ -370,5 +370,5 @@ def shared_names(index: GraphIndex) -> SharedNames:
     numbers = ops.tolist()
     keys = index.nodes.shared_names(numbers)
     # Mostly the key is the op's name, whose text is there already.
-    texts = [text_once(key, names[op]) for op, key in zip(numbers, keys, strict=True)]
+    texts = [names[op] if key == names[op] else key for op, key in zip(numbers, keys, strict=True)]
     return SharedNames(ops, texts)

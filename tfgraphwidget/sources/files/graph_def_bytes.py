@@ -66,7 +66,7 @@ def parse_graph_def(data: bytes, graph_def: type[GraphDef]) -> GraphDef | Stored
     envelope = graph_def.FromString(rest)
     if envelope.node:  # whose tags are written with more digits than they need
         return graph_def.FromString(data)
-    records = NodeRecords(data, starts, lambda part: graph_def.FromString(part).node)
+    records = NodeRecords(data, starts, lambda part: graph_def.FromString(part).node[:])
     try:
         return StoredGraphDef(envelope, NodeDefs(records))
     except GraphEditError:
