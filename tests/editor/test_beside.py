@@ -71,7 +71,7 @@ def test_a_renamed_scope_is_one_pair_and_one_step() -> None:
     record = document(both)
     assert record["scopes"] == [["net", "tower"]]
     assert record["ops"] == []
-    assert steps(both) == [("renamed", "net", "tower")]
+    assert steps(both) == [("renamed", "net/", "tower/")]
     assert record["steps"][0]["note"] == "7 ops"
 
 
