@@ -168,7 +168,7 @@ def beside(
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
-    >>> report = editor.bypass("net/hidden/Relu")
+    >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
     >>> both = tgw.beside(tgw.example(), editor, feeds={"x:0": [[1, 2, 3, 4]]})
     >>> [change.name for change in both.difference.changed]
     ['net/logits']

@@ -134,6 +134,8 @@ def test_two_panes_move_expand_select_and_step_together(
     expect(root.locator(".tgw-diff-place")).to_have_text("1 / 9")
     root.locator("[data-kind='renamed'] .tgw-diff").click()
     expect(root.locator(".tgw-diff-place")).to_have_text("9 / 9")
+    for side in (0, 1):
+        expect(pane(root, side)).to_have_attribute("data-status", "ready")
 
     # What is equal is closed, and opened again.
     root.get_by_role("button", name="Only differences").click()

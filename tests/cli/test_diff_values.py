@@ -120,3 +120,17 @@ def test_an_input_of_a_signature_has_its_own_name(
     capsys.readouterr()
     assert main(["diff", *folders, "--feeds", "rows=random:2,3"]) == 1
     assert "first divergence: Variable:0 (VarHandleOp)" in capsys.readouterr().out
+
+
+def test_a_page_has_both_graphs_side_by_side_and_the_exit_code_stays(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "compare.html"
+    assert main(["diff", *files, "--feeds", "x=ones:2,3", "--html", str(page)]) == 1
+    text = page.read_text(encoding="utf-8")
+    assert text.count('<script type="text/plain"') == 3
+    assert main(["diff", files[0], files[0], "--html", str(page)]) == 0
+    assert page.read_text(encoding="utf-8") != text
+    capsys.readouterr()
+    assert main(["diff", *files, "--html", str(tmp_path / "page.pdf")]) == 2
+    assert "ends in '.html'" in capsys.readouterr().err

@@ -106,6 +106,7 @@ METHODS: dict[str, Method] = {
     # Inspecting
     "inspect": lambda e, _: e.inspect(relu(e)),
     "diff": lambda e, _: e.diff(bytes(e)),
+    "beside": lambda e, _: e.beside().document(),
     "table with costs": lambda e, _: e.table(batch=1),
     "table": lambda e, _: e.table(),
     "lint": lambda e, _: e.lint(),

@@ -71,7 +71,7 @@ def test_a_renamed_scope_is_one_pair_and_one_step() -> None:
     record = document(both)
     assert record["scopes"] == [["net", "tower"]]
     assert record["ops"] == []
-    assert steps(both) == [("renamed", "net", "tower")]
+    assert steps(both) == [("renamed", "net/", "tower/")]
     assert record["steps"][0]["note"] == "7 ops"
 
 
@@ -258,3 +258,27 @@ def test_functions_and_keras_models_stand_beside_files(tmp_path: Path) -> None:
     editor.bypass("Relu")
     assert [step[0] for step in steps(editor.beside())] == ["changed"]
     assert isinstance(editor.beside(graph()).after, GraphEditor)
+
+
+def calling(bias: float) -> tf.Graph:
+    """x → f(x) → y, where f adds a bias to an op of the name of one outside."""
+    function = tf.function(lambda x: tf.nn.relu(tf.add(x, bias, name="y")), autograph=False)
+    with tf.Graph().as_default() as made:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        tf.identity(function(x), name="y")
+    return made
+
+
+def test_what_differs_inside_of_a_function_is_marked_where_it_is_entered() -> None:
+    both = tgw.beside(calling(0.5), calling(0.75))
+    call = next(name for name in both.after if both.after.view.called_functions(name))
+    (step,) = document(both)["steps"]
+    assert (step["kind"], step["after"]) == ("changed", call)
+    assert step["details"] == [["in functions that it calls", "", "1 difference"]]
+    for editor in (both.before, both.after):
+        assert editor._core.evaluator.marks() == {call: 2}
+        editor.view.enter(call)
+        (name,) = editor._core.evaluator.marks() or {}
+        assert editor.inspect(name).op_type == "Const"
+        editor.view.leave()
+        assert editor._core.evaluator.marks() == {call: 2}

@@ -253,6 +253,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
                  "session": None}),
         "add_control_inputs": (("loss", "net/logits"), {}),
         "signatures.add": (("logits", "x", "net/logits"), {}),
+        "beside": ((OTHER[0].graph,), {"pairs": {"x": "x"}, "feeds": FEEDS, "tolerance": None}),
         "between": (("x:0", "net/logits:0"), {}),
         "bypass": (("net/hidden/Relu",), {"by": "net/hidden/Add:0", **fit}),
         "passes.change_batch_size": ((8,), {"inputs": ["x:0"]}),
@@ -351,7 +352,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
 
 
 WITHOUT_ARGUMENTS = {
-    "history.records", "redo", "source.reload", "summary", "to_networkx", "undo", "view.scene",
+    "history.records", "redo", "source.reload", "to_networkx", "undo", "view.scene",
     "view.show",
 }  # fmt: skip
 

@@ -30,6 +30,7 @@ from tfgraphwidget.export.html import page as pages
 from tfgraphwidget.export.html.page_data import PageTables, pack_page, unpack_page
 from tfgraphwidget.graph import query
 from tfgraphwidget.hierarchy import outline_of
+from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import describe_op
 from tfgraphwidget.widget.protocol import Search
 from tfgraphwidget.widget.selection_requests import SelectionRequests, search
@@ -479,11 +480,17 @@ def made() -> list[tuple[str, GraphEditor]]:
     calls = tgw.edit(called)
     calls.view.collapse()
     strange = tgw.edit(writing())
+    compared = tgw.edit(build_mlp(resource=True))
+    relu = next(op for op in compared if compared.inspect(op).op_type == "Relu")
+    compared.insert(f"{relu}:0", "Tanh")
+    compared.rename("net/one", "net/first")
+    compared.view.difference = compared.diff()
     return [
         ("mlp", small),
         ("mlp to the right", right),
         ("dqn", trained),
         ("not trusted", strange),
+        ("compared", compared),
         ("calls", calls),
     ]
 
@@ -517,6 +524,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         "effect_sentences": effect_sentences_of(editor),
         "between": between_marks(editor),
         "marks": marks_of(editor),
+        "differs": scenes.mark_differences(scene, editor._core.evaluator.marks() or {}).tolist(),
     }
 
 

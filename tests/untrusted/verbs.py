@@ -85,6 +85,7 @@ METHODS: dict[str, Method] = {
     "scene": lambda o: o.editor.view.scene(),
     "svg": lambda o: o.editor.view.to_svg(),
     "open_all": lambda o: (o.editor.view.expand(), o.editor.view.scene()),
+    "beside": lambda o: o.editor.beside().document(),
     "inspect the whole": lambda o: repr(o.editor.inspect()),
     "table": lambda o: o.editor.table(),
     "cost": lambda o: o.editor.table(batch=1),

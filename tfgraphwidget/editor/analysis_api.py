@@ -114,12 +114,11 @@ class AnalysisAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> report = editor.bypass("net/hidden/Relu")
+            >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
             >>> editor.beside()
             as it was opened → as it is now:
-            3 ops changed
+            1 op changed
                 net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
-                gradients/net/logits_grad/MatMul_1: input 0 net/hidden/Relu:0 → net/hidden/Add:0
             >>> bool(editor.beside(tgw.example(), feeds={"x:0": [[1, 2, 3, 4]]}))
             True
         """

@@ -57,7 +57,7 @@ class Beside(ArgumentChecks):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
+        >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
         >>> both = editor.beside()
         >>> len(both.before), len(both.after), [op.name for op in both.difference.changed]
         (74, 74, ['net/logits'])
@@ -97,7 +97,7 @@ class Beside(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
+        >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
         >>> both = editor.beside(feeds={"x:0": [[1, 2, 3, 4]]})
         >>> both.comparison.first_divergence.tensor
         'net/logits:0'
@@ -217,7 +217,7 @@ class Beside(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> both = tgw.beside(tgw.example(), tgw.example())
             >>> both.compare({"y:0": 1})
-            >>> both.refusal.startswith("This graph has no op 'y'")
+            >>> both.refusal.startswith("The values were not compared: This graph has no op 'y'")
             True
         """
         self._update()

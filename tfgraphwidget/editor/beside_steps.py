@@ -30,8 +30,10 @@ class Step:
         kind: "added", "removed", "changed" and "renamed" of ops, "value" of a tensor, "first" of
             the first divergence.
         scope: The name scope that it is listed under, in the second graph where that has it.
-        before: The op or scope of the first graph; of an added op one beside it that both have.
-        after: The op or scope of the second graph; of a removed op one beside it that both have.
+        before: The op of the first graph, or a scope with its slash; of an added op one beside it
+            that both have.
+        after: The op of the second graph, or a scope with its slash; of a removed op one beside it
+            that both have.
         details: What differs.
         note: How far the values are apart, in a few letters; how many ops were renamed at once.
     """
@@ -81,7 +83,7 @@ class StructureSteps:
         """Where a step is in the order of its graph."""
         ids = self._partners.before.ids if step.kind == "removed" else self._partners.after.ids
         name = step.before if step.kind == "removed" else step.after
-        return ids.get(name, len(ids))
+        return ids.get(name.rstrip("/"), len(ids))
 
     def _change_steps(self) -> Iterator[Step]:
         inside = Counter(each.path[0].partition(":")[0] for each in self._difference.inside)
@@ -100,10 +102,12 @@ class StructureSteps:
             if pair[1] not in changed:
                 groups.setdefault(renamed_parts(*pair), []).append(pair)
         for scopes, pairs in groups.items():
-            before, after = pairs[0] if len(pairs) == 1 else scopes
-            note = count_text(len(pairs), "op") if len(pairs) > 1 else ""
-            details = (("name", before, after),)
-            yield Step("renamed", _scope_of(after), before, after, details, note)
+            is_scope = len(pairs) > 1
+            before, after = scopes if is_scope else pairs[0]
+            scope, details = _scope_of(after), (("name", before, after),)
+            note = count_text(len(pairs), "op") if is_scope else ""
+            slash = "/" if is_scope else ""
+            yield Step("renamed", scope, before + slash, after + slash, details, note)
 
 
 def _scope_of(name: str) -> str:

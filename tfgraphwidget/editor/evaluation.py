@@ -58,13 +58,15 @@ class Evaluator:
     """Runs the current graph on feeds, and keeps what was found until the next edit.
 
     `difference` is the Difference that the drawing shows, or None; `difference_to` one that leads
-    from this graph to another, beside which it is drawn.
+    from this graph to another, beside which it is drawn. What is entered afterwards shows what
+    differs inside.
     """
 
     def __init__(self, executor: EditExecutor, arguments: ArgumentResolver) -> None:
         self._executor, self._arguments = executor, arguments
-        self.difference: Difference | None = None
-        self.difference_to: Difference | None = None
+        self._difference: Difference | None = None
+        self._difference_to: Difference | None = None
+        self._difference_path: tuple[str, ...] = ()  # to the graph that it is of
         self._probed: tuple[tuple[str, ...], History, runtime.measure.probe.Probe] | None = None
         self._measured: tuple[tuple[str, ...], History, Measurement] | None = None
 
@@ -116,12 +118,36 @@ class Evaluator:
 
     # Differences
 
+    @property
+    def difference(self) -> Difference | None:
+        """The Difference that leads to the current graph, as the drawing shows it."""
+        return self._difference
+
+    @difference.setter
+    def difference(self, difference: Difference | None) -> None:
+        self._difference, self._difference_path = difference, self._executor.navigator.path
+
+    @property
+    def difference_to(self) -> Difference | None:
+        """The Difference that leads from the current graph to the one beside it."""
+        return self._difference_to
+
+    @difference_to.setter
+    def difference_to(self, difference: Difference | None) -> None:
+        self._difference_to, self._difference_path = difference, self._executor.navigator.path
+
     def marks(self) -> Mapping[str, int] | None:
-        """How each op differs that does, by its name, as `DIFFERS` numbers it; None if that is not
-        shown.
+        """How each op of the current graph differs that does, by its name, as `DIFFERS` numbers it;
+        None if that is not shown.
         """
-        is_after = self.difference is not None
-        difference = self.difference if is_after else self.difference_to
+        is_after = self._difference is not None
+        difference = self._difference if is_after else self._difference_to
+        path, start = self._executor.navigator.path, self._difference_path
+        if difference is not None and path != start:
+            inside = path[len(start) :] if path[: len(start)] == start else ()
+            difference = next((d for names, d in difference.inside if names == inside), None)
+            if difference is None:
+                return {}
         if difference is None:
             return None
         return difference.rest.marks(len(self._executor.index), is_after=is_after)

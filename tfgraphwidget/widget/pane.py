@@ -105,6 +105,11 @@ def id_of(message: object) -> int:
     return identifier if codec.is_whole(identifier) else -1
 
 
+def is_of_left_pane(message: object) -> bool:
+    """Whether a message of the page is for the graph in its left pane."""
+    return isinstance(message, dict) and message.get("side") == 0
+
+
 def _failure(error: BaseException) -> protocol.Refusal:
     """The person sees what went wrong; the traceback goes to the kernel's log, not into the
     panel.

@@ -15,7 +15,7 @@ import traitlets
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.widget.exporter import Exporter
-from tfgraphwidget.widget.pane import Pane, id_of
+from tfgraphwidget.widget.pane import Pane, id_of, is_of_left_pane
 from tfgraphwidget.widget.request_loop import RequestLoop
 
 if TYPE_CHECKING:
@@ -149,11 +149,8 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _receive(self, _: object, message: object, __: object) -> None:
         """Answer one message of the browser."""
-        is_left = isinstance(message, dict) and message.get("side") == 0
-        if isinstance(message, dict):
-            message = {key: value for key, value in message.items() if key != "side"}
-        requests = self._left.requests if is_left and self._left is not None else self._requests
-        requests.receive(id_of(message), message)
+        left = self._left if is_of_left_pane(message) else None
+        (self._requests if left is None else left.requests).receive(id_of(message), message)
 
 
 class LeftPane:

@@ -7,9 +7,9 @@ export interface Step {
   readonly kind: StepKind;
   /** The name scope that it is listed under. */
   readonly scope: string;
-  /** The op or scope of the left graph; of an added op one beside it that both have, or "". */
+  /** The op of the left graph, or a scope with its slash; of an added op one beside it that both have, or "". */
   readonly before: string;
-  /** The op or scope of the right graph; of a removed op one beside it that both have, or "". */
+  /** The op of the right graph, or a scope with its slash; of a removed op one beside it that both have, or "". */
   readonly after: string;
   readonly details: readonly (readonly [what: string, before: string, after: string])[];
   /** How far values are apart; how many ops were renamed at once. */

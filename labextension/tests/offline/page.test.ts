@@ -12,7 +12,7 @@ import { matchesShape, patternOf } from "../../src/offline/query";
 import { Refusal } from "../../src/offline/refusal";
 import { findOps, searchReply } from "../../src/offline/search";
 import type { Request } from "../../src/protocol/messages";
-import { at, boxOf, decodePaint, decodeScene, OPEN } from "../../src/protocol/scene";
+import { at, boxOf, decodePaint, decodeScene, OPEN, type Scene } from "../../src/protocol/scene";
 
 interface Golden {
   readonly name: string;
@@ -34,6 +34,8 @@ interface Golden {
   /** The tensors by which items are marked as input and as output; a "!" is of proposed ones. */
   readonly marks: Readonly<Record<string, [inputs: string[], outputs: string[]]>>;
   readonly effects: number[];
+  /** Of each item how it differs. */
+  readonly differs: number[];
   readonly effect_sentences: Readonly<Record<string, string[]>>;
   readonly [array: string]: unknown;
 }
@@ -41,6 +43,18 @@ interface Golden {
 const GOLDEN: Golden[] = JSON.parse(
   readFileSync(new URL("../../../tests/golden/pages.json", import.meta.url), "utf8"),
 );
+
+/** The scopes and groups that are open in a drawing. */
+function openOf({ names, kind }: Scene): string[] {
+  return names.filter((name, item) => item > 0 && at(kind, item) === OPEN && name !== "").sort();
+}
+
+/** Whether a scope or group holds one of some ops. */
+function isAround(data: Data, scope: string, ops: readonly string[]): boolean {
+  const graph = new Graph(data);
+  const node = data.head.nodes.indexOf(scope);
+  return ops.some((op) => graph.containers(graph.op(op)).includes(node));
+}
 
 function contentsOf({ data }: Golden): Contents {
   const bytes = gunzipSync(Buffer.from(data, "base64"));
@@ -185,6 +199,26 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     expect(far(scene.box, golden.box.flat())).toBeLessThan(1);
     expect([...scene.routeStart]).toEqual(golden.route_start);
     expect(far(scene.route, golden.route.flat())).toBeLessThan(1);
+  });
+
+  test("marks what differs as a kernel would", () => {
+    const room = houseOf(golden);
+    const { fields, buffer, scene } = answer(room, { type: "open", alone: false });
+    expect([...decodePaint(fields, buffer, scene.length).differs]).toEqual(golden.differs);
+  });
+
+  test("opens only what is asked for, and what is around it", () => {
+    const room = houseOf(golden);
+    const { scene } = answer(room, { type: "open", alone: false });
+    const names = dataOf(golden).head.names;
+    const [first = "", last = ""] = [names[0], names.at(-1)];
+    const closed = answer(room, { type: "open_only", scopes: [], names: [] }).scene;
+    expect(openOf(closed)).toEqual([]);
+    const shown = answer(room, { type: "open_only", scopes: [], names: [first, last] }).scene;
+    for (const name of openOf(shown))
+      expect(isAround(dataOf(golden), name, [first, last])).toBe(true);
+    const again = answer(room, { type: "open_only", scopes: openOf(scene), names: [] }).scene;
+    expect(openOf(again)).toEqual(openOf(scene));
   });
 
   test("marks what does more than compute, and says what it does, as a kernel would", () => {
