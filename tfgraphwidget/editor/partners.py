@@ -31,14 +31,14 @@ class Partners:
         self.before_of = {there: here for here, there in self.after_of.items()}
         self.scopes = renamed_scopes(difference.renamed)
         ways = (
-            (dict(self.scopes), before, after, self.after_of),
-            ({there: here for here, there in self.scopes}, after, before, self.before_of),
+            (dict(self.scopes), before, self.after_of),
+            ({there: here for here, there in self.scopes}, after, self.before_of),
         )
         exceptions: dict[tuple[str | None, str | None], None] = {}
-        for way, (scopes, here, there, partners) in enumerate(ways):
-            for name in here.names:
-                likely, partner = likely_partner(name, scopes), partners.get(name)
-                if likely != partner and not (partner is None and likely not in there.ids):
+        for way, (scopes, index, partners) in enumerate(ways):
+            for name in index.names:
+                partner = partners.get(name)
+                if likely_partner(name, scopes) != partner:
                     exceptions[(name, partner) if way == 0 else (partner, name)] = None
         self.exceptions = list(exceptions)
 

@@ -10,14 +10,14 @@ export type Anchors = Float64Array;
 /** Of the diagonal of the canvas: boxes nearer than this have about the same say. */
 const NEAR = 0.12;
 
-/** The anchors of two drawings, from that of `side` to the other one. */
+/** The anchors of two drawings, from that of `side` to the other one; null if they have none. */
 export function anchorsOf(
   from: Scene,
   to: Scene,
   side: Side,
   partners: Partners,
   isOpen = false,
-): Anchors {
+): Anchors | null {
   const found: number[] = [];
   for (const [key, item] of from.byKey) {
     const kind = at(from.kind, item);
@@ -27,9 +27,9 @@ export function anchorsOf(
     if (partner === undefined || (at(to.kind, partner) === OPEN) !== isOpen) continue;
     found.push(...middle(from, item), ...middle(to, partner));
   }
-  // Two drawings of which only the scopes match, or nothing but the whole.
+  // Two drawings of which only open scopes match.
   if (found.length === 0 && !isOpen) return anchorsOf(from, to, side, partners, true);
-  return Float64Array.from(found.length > 0 ? found : [...middle(from, 0), ...middle(to, 0)]);
+  return found.length > 0 ? Float64Array.from(found) : null;
 }
 
 function middle({ box }: Scene, item: number): [number, number] {

@@ -3,7 +3,7 @@
 import type { Parts } from "../interaction/parts";
 import type { ToggleRequest } from "../protocol/messages";
 import { at, CLOSED, isScope, keyOf, OPEN, type Scene } from "../protocol/scene";
-import type { AddressedRequest, Channel } from "../rpc/model-channel";
+import type { AddressedRequest, Answer, Channel } from "../rpc/model-channel";
 import { type Anchors, alignedCamera, anchorsOf } from "./align";
 import { forwarded } from "./forward";
 import { otherSide, type Partners, type Side } from "./partners";
@@ -14,7 +14,7 @@ export class Link {
   #partners: Partners;
   readonly #views: (LinkedParts | undefined)[] = [];
   readonly #stop: (() => void)[] = [];
-  #anchors: { scenes: readonly [Scene, Scene]; anchors: Anchors } | null = null;
+  #anchors: { scenes: readonly [Scene, Scene]; anchors: Anchors | null } | null = null;
   #isScheduled = false;
   /** The pane that the person acts in: the other one follows. */
   lead: Side = 1;
@@ -37,7 +37,8 @@ export class Link {
   channel(side: Side, channel: Channel): Channel {
     const request: Channel["request"] = ({ echo, ...message }, options) => {
       if (!echo) this.#forward(side, message as AddressedRequest);
-      return channel.request(message as AddressedRequest, options);
+      const reply = channel.request(message as AddressedRequest, options);
+      return echo ? reply.then(withoutRefusal) : reply;
     };
     return {
       request,
@@ -123,12 +124,19 @@ export class Link {
     const scenes = [scene, theirs] as const;
     if (this.#anchors?.scenes.some((each, k) => each !== scenes[k]) ?? true)
       this.#anchors = { scenes, anchors: anchorsOf(scene, theirs, this.lead, this.#partners) };
-    if (!this.#anchors) return;
-    const camera = alignedCamera(own.store.value.camera, own.stage.viewport, this.#anchors.anchors);
+    const anchors = this.#anchors?.anchors;
+    // Graphs that have nothing in common are looked at each by itself.
+    if (!anchors) return;
+    const camera = alignedCamera(own.store.value.camera, own.stage.viewport, anchors);
     const now = other.store.value.camera;
     if (camera.x !== now.x || camera.y !== now.y || camera.zoom !== now.zoom)
       other.stage.setCamera(camera);
   }
+}
+
+/** What the person did in the other pane was done there; that it cannot be done here is no news. */
+function withoutRefusal(answer: Answer): Answer {
+  return answer.type === "refusal" ? { type: "pong", revision: 0, buffer: answer.buffer } : answer;
 }
 
 /** Whether the drawing has an item of that key, or a closed scope that holds it. */

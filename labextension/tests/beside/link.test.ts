@@ -7,7 +7,7 @@ import type { Camera } from "../../src/render/camera/camera";
 import type { Answer, Channel } from "../../src/rpc/model-channel";
 import { Store } from "../../src/state/store";
 import { drawn } from "../example-graph";
-import { inspected } from "../kernel";
+import { inspected, refused } from "../kernel";
 
 type Asked = Readonly<Record<string, unknown>>;
 
@@ -25,6 +25,7 @@ function paneOf(link: Link, side: Side): Pane {
     request: async (message) => {
       const { pane: _, ...request } = message;
       asked.push(request as unknown as Asked);
+      if (message.type === "select_matching") return refused("There is no such query.");
       return (
         message.type === "inspect" ? inspected(message.name) : { ...drawn(), stamp: "s" }
       ) as Answer;
@@ -78,6 +79,15 @@ describe("two panes", () => {
     await left.actions.selectAll(["input"]);
     await settle();
     expect(right.asked).toEqual([{ type: "derive", command: "clear" }]);
+  });
+
+  test("a refusal is said where the person asked, and not in the other one", async () => {
+    const [left, right] = await panes();
+    await left.actions.changeView({ type: "select_matching", text: "(", use: "select" });
+    await settle();
+    expect(right.asked).toHaveLength(1);
+    expect(left.store.value.status?.text).toBe("There is no such query.");
+    expect(right.store.value.status).toBeNull();
   });
 
   test("the camera of the pane that the pointer is in leads", async () => {
