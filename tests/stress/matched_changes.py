@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,6 +47,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "matching.md"
 PATIENCE = 1200  # seconds for one architecture, in a process of its own
 NOT_COUNTED = frozenset({"NoOp", "Placeholder"})
 """Two NoOps that wait for the same are one as good as the other; a placeholder of a copy is."""
+IN_FUNCTIONS = frozenset({"in functions", "exported"})
+"""Changes after which a copy of the network is not in a function."""
+FROZEN_TYPES = {
+    "VarHandleOp": "Const",
+    "VariableV2": "Const",
+    "ReadVariableOp": "Identity",
+    "ResourceGather": "GatherV2",
+}
 _HEAD = """# What is matched
 
 `python -m tests.stress.matched_changes` writes this table. Each network is frozen and changed, and
@@ -53,8 +62,8 @@ the changed graph is matched with the one before, of which all names were replac
 nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
 nothing may be matched with that. (*Frozen* matches the network with its variables; their values
 are not known to the matching, so there is no copy.) A cell is how much of what has a partner was
-matched with it; a number in brackets is of ops that were matched with another one. A constant that
-stands for several equal ones after the change has no partner.
+matched with it; a number in brackets is of ops that were matched with another one. An op that
+stands for several equal ones after the change is not counted.
 """
 
 
@@ -209,10 +218,21 @@ def counts(subject: Subject, change: str) -> Counts:
     """
     if change == "frozen":
         before = subject.editor._core.index
-        return _counts(before, index_of(renamed(subject.graph_def)), new_name)
+        # What was in a function has the name of its call before its own.
+        frozen_names = defaultdict[str, list[str]](list)
+        for name in (node.name for node in subject.graph_def.node):
+            starts = (k + 1 for k, letter in enumerate(name) if letter == "/")
+            for start in (0, *starts):
+                frozen_names[name[start:]].append(name)
+        own_names = {name: full[0] for name, full in frozen_names.items() if len(full) == 1}
+        return _counts(
+            before,
+            index_of(renamed(subject.graph_def)),
+            lambda name: new_name(own_names.get(name, name)),
+        )
     original = subject.graph_def
     changed = CHANGES[change](original)
-    decoy = with_decoy(original if changed.library.function else changed)
+    decoy = with_decoy(original if change in IN_FUNCTIONS else changed)
     changed.node.extend(node for node in decoy.node if node.name.startswith("decoy/"))
     before = index_of(renamed(original))
     old_names = {new_name(node.name): node.name for node in original.node}
@@ -225,6 +245,7 @@ def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], s
     """
     found = difference(before, after)
     partner = {pair.was: pair.name for pair in found.pairs}
+    claimed = {pair.name: pair.was for pair in found.pairs}
     there = [pair.name for pair in found.pairs] + list(found.added)
     own_names = dict[str, set[str]]()
     for name in there:
@@ -235,11 +256,14 @@ def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], s
     partners = right = wrong = 0
     for name, op_type in zip(before.names, before.types, strict=True):
         expected = own_names.get(name_after(name), set())
-        same_type = any(_type(after, other) in {op_type, ""} for other in expected)
+        types = {op_type, FROZEN_TYPES.get(op_type), ""}
+        same_type = any(_type(after, other) in types for other in expected)
         is_merged = op_type == "Const" and any(
             _consumers(before, name) != _consumers(after, other)
             for other in expected & after.ids.keys()
         )
+        claimants = {claimed[other] for other in expected & claimed.keys()} - {name}
+        is_merged |= any(not own_names.get(name_after(other)) for other in claimants)
         if op_type in NOT_COUNTED or is_merged or not (expected and same_type):
             continue
         partners += 1

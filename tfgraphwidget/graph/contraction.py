@@ -29,8 +29,8 @@ class ContractedEdges:
     Attributes:
         consumer: For each edge the op that consumes or waits.
         source: For each edge the op that produces or is waited for.
-        place: For each edge what distinguishes it at its ops: the slot where it ends and the
-            port where it begins; 0 for a control edge.
+        place: For each edge what distinguishes it at its ops: the slot where it ends, if that
+            matters, and the port where it begins; 0 for a control edge.
         passed: The ops that the edges go past: none of them begins or ends there.
     """
 
@@ -57,6 +57,9 @@ def contracted_edges(
     inputs, waiting = index.inputs, index.controls
     consumer, source, ports = inputs.owner, inputs.values, index.ports
     slots = np.arange(len(source)) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
+    kinds, numbers = index.kinds
+    has_no_order = np.array([kind in op_types.COMMUTATIVE for kind in kinds], bool)[numbers]
+    slots[has_no_order[consumer]] = 0
     passed = np.zeros(len(index), bool)
     wanted = frozenset(types)
     if wanted:
