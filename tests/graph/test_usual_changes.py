@@ -559,3 +559,15 @@ def test_a_keras_model_beside_what_it_exports_differs_in_names_of_state_alone(
     difference = tgw.edit(tmp_path / "saved").diff(model)
     assert {each.change for each in difference.explained} <= {"names of state"}
     assert not difference.rest
+
+
+def test_the_result_of_a_call_in_a_frozen_file_is_not_another_call_of_its_name(
+    tmp_path: Path,
+) -> None:
+    layers = [tf.keras.layers.Input((4,)), tf.keras.layers.Dense(3, activation="relu")]
+    model = tf.keras.Sequential(layers)
+    model.export(str(tmp_path / "saved"), verbose=False)  # signatures serve and serving_default
+    tgw.edit(tmp_path / "saved").save(tmp_path / "frozen.pb", frozen=True, verify=False)
+    difference = tgw.edit(tmp_path / "frozen.pb").diff(tmp_path / "saved")
+    assert {each.change for each in difference.explained} >= {"inlined", "frozen"}
+    assert difference.rest.removed == difference.rest.changed == ()

@@ -36,6 +36,8 @@ from tfgraphwidget.graph.op_types import (
     ASSIGNS,
     CASTS,
     CONSTANTS,
+    FUNCTION_CALLS,
+    IN_PLACE_OF_CALLS,
     PASSED_ON,
     SCALES_AND_SHIFTS,
     WITHOUT_OUTPUTS,
@@ -198,7 +200,11 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     }
     forward[np.isin(forward, list(pairs.values()))] = -1
     forward[list(pairs)] = list(pairs.values())
-    forward[[i for i in _waiting_for_others(before, after, forward) if i not in pairs]] = -1
+    unlike = (
+        *_waiting_for_others(before, after, forward),
+        *_calls_and_results(before, after, forward),
+    )
+    forward[[i for i in unlike if i not in pairs]] = -1
     return forward
 
 
@@ -236,6 +242,20 @@ def _waiting_for_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> 
         if (waits or other_waits) and not set(forward[waits].tolist()) & set(other_waits):
             unlike.append(i)
     return unlike
+
+
+def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The calls that have the name of what gives the results of a call in the other graph, where
+    its body is: that is the result of any call.
+    """
+    paired = np.flatnonzero(forward >= 0)
+    calls, results = (
+        [of_type(index, types.__contains__) for index in (before, after)]
+        for types in (FUNCTION_CALLS, IN_PLACE_OF_CALLS)
+    )
+    there = forward[paired]
+    is_other = (calls[0][paired] & results[1][there]) | (results[0][paired] & calls[1][there])
+    return [int(op) for op in paired[is_other]]
 
 
 class _Side:
