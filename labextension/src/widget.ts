@@ -131,7 +131,7 @@ function documentOf(model: AnyModel<Traits>): Promise<BesideDocument> {
 function leftWire(model: AnyModel<Traits>): WidgetModel {
   return {
     send: (content, callbacks, buffers) =>
-      model.send({ ...(content as object), side: 0 }, callbacks, buffers),
+      model.send({ ...(content as object), left: true }, callbacks, buffers),
     on: (event, callback) => model.on(event, callback),
     off: (event, callback) => model.off(event, callback),
   };

@@ -186,8 +186,9 @@ def page_of(group: Group) -> str:
 
 
 def lint_rules() -> str:
-    """The rules of `lint` in the order in which they run."""
+    """The rules of `lint`, by code."""
     load_rules()
+    rules = sorted(RULES.values(), key=lambda each: each.code)
     lines = [
         "# Rules of lint",
         "",
@@ -197,7 +198,7 @@ def lint_rules() -> str:
         "",
         "| code | | finds |",
         "|---|---|---|",
-        *(f"| `{each.code}` | {each.severity} | {_cell(each.about)} |" for each in RULES.values()),
+        *(f"| `{each.code}` | {each.severity} | {_cell(each.about)} |" for each in rules),
     ]
     return "\n".join(lines) + "\n"
 

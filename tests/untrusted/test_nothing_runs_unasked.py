@@ -17,7 +17,7 @@ from tests.untrusted.generic import dangerous_types
 from tests.untrusted.hostile import ENDS, HOSTILE, NO_CONTROL
 from tests.untrusted.places import PLACES
 from tests.untrusted.processes import Ended, run_apart
-from tests.untrusted.verbs import METHODS
+from tests.untrusted.verbs import METHODS, RAW
 from tfgraphwidget.graph import effect_of
 
 SAMPLE = 140  # cells of the matrix in `make test`; most take a tenth of a second
@@ -91,6 +91,13 @@ def test_no_op_has_its_effect(seed: int) -> None:
     assert {cell.method for cell in cells} == set(METHODS)
     assert {cell.op for cell in cells} == set(HOSTILE)
     assert defects(cells, built=BUILT_TYPES) == []
+
+
+@pytest.mark.parametrize("op", ["PyFunc", "WriteFile"])
+def test_no_way_of_a_session_runs_an_op_unasked(op: str) -> None:
+    ways = [method for method in METHODS if method.startswith(RAW)]
+    assert len(ways) > 3
+    assert defects([Cell(op, place, way) for place in ("top", "function") for way in ways]) == []
 
 
 @pytest.mark.parametrize("part", [0, *map(slow, range(1, PARTS))])

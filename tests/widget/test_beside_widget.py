@@ -23,7 +23,7 @@ class Panes(FrontEnd):
 
     def in_pane(self, side: int, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request from a pane; its reply."""
-        return self.ask(kind, side=side, **fields)
+        return self.ask(kind, left=side == 0, **fields)
 
 
 def test_each_pane_is_answered_by_its_own_editor() -> None:
@@ -98,8 +98,8 @@ def test_another_graph_comes_and_goes_in_a_pane_of_a_widget(tmp_path: Path) -> N
     record = json.loads(gzip.decompress(widget.document))
     assert record["titles"] == ["other.pb", "Graph"]
     assert record["steps"][0]["after"] == "net/logits"
-    assert front.ask("open", side=0)["state"]["path"] == [str(path)]
-    assert front.ask("open", side=1)["state"]["path"] == ["Graph"]
+    assert front.ask("open", left=True)["state"]["path"] == [str(path)]
+    assert front.ask("open")["state"]["path"] == ["Graph"]
     assert editor.view.difference is not None
     assert front.ask("beside", source="")["type"] == "selection_reply"
     assert widget.document == b""

@@ -16,7 +16,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.protocol.codec import REQUESTS, message_type
+from tfgraphwidget.widget.protocol.codec import ADDRESS, REQUESTS, message_type
 
 LARGE = "a" * 1_100_000  # a little more than a field takes
 HALF = "net/\ud800"
@@ -258,3 +258,8 @@ def test_a_message_that_json_cannot_hold_is_not_taken_for_an_earlier_one(front: 
         assert not more
         assert (data["content"]["id"], data["content"]["type"]) == (number, "refusal")
         assert (-1, 0) not in replies
+
+
+def test_no_field_of_a_request_is_taken_for_the_address_of_its_message() -> None:
+    for name, kind in REQUESTS.items():
+        assert not ADDRESS & {field.name for field in dataclasses.fields(kind)}, name

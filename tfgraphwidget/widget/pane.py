@@ -107,7 +107,7 @@ def id_of(message: object) -> int:
 
 def is_of_left_pane(message: object) -> bool:
     """Whether a message of the page is for the graph in its left pane."""
-    return isinstance(message, dict) and message.get("side") == 0
+    return isinstance(message, dict) and message.get("left") is True
 
 
 def _failure(error: BaseException) -> protocol.Refusal:

@@ -174,7 +174,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     root.focus()
     page.keyboard.press("f")
     page.keyboard.press("+")
-    page.wait_for_function("text => window.drawnTexts.includes(text)", arg=text.split(",")[0])
+    says = "mean => window.drawnTexts.some((drawn) => drawn.startsWith(mean))"
+    page.wait_for_function(says, arg=text.split(",")[0])
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(page, "feeds_random_dark")

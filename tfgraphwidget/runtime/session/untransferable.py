@@ -130,9 +130,10 @@ def watch_partial_runs(session: Session) -> None:
         return
     handles: list[str] = []
     session_ref = weakref.ref(session)  # a session that no editor has any more is closed at once
+    begin = type(session).partial_run_setup  # that of a guarded session asks first
 
     def set_up(fetches: object, feeds: object = None) -> object:
-        handle = BaseSession.partial_run_setup(session_ref(), fetches, feeds)
+        handle = begin(session_ref(), fetches, feeds)
         handles.append(handle)
         return handle
 

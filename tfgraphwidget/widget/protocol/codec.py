@@ -14,7 +14,7 @@ from tfgraphwidget.widget.protocol import Piece, Refusal, Reply, Request, Workin
 _MOST = 2**63  # of a number: what JavaScript and numpy can hold
 _LONGEST = 1_000_000  # characters: a line of Python with thousands of names in it
 _MOST_SAID = 10_000  # characters of a refusal
-_ADDRESS = frozenset({"id", "type", "pane", "side"})
+ADDRESS = frozenset({"id", "type", "pane", "left"})
 """What each message may have beside the fields of its request."""
 _HALF = re.compile("[\ud800-\udfff]")  # half a character, which no reply could carry back
 
@@ -44,7 +44,7 @@ def decode(message: object) -> tuple[int, Request]:
         raise GraphEditError(
             f"The editor knows no request {_value_text(message.get('type'))}; reload the page."
         )
-    body = {key: value for key, value in message.items() if key not in _ADDRESS}
+    body = {key: value for key, value in message.items() if key not in ADDRESS}
     return message["id"], _instance(kind, body, message["type"])
 
 

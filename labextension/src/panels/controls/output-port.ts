@@ -72,6 +72,10 @@ export function createOutputPort(
     },
     cancel: () => dragConnect.cancel(),
   });
+  port.addEventListener("wheel", (event) => {
+    // What is below zooms, or lets the notebook scroll.
+    if (!stage.canvas.dispatchEvent(new WheelEvent("wheel", event))) event.preventDefault();
+  });
   return port;
 }
 
