@@ -282,3 +282,10 @@ def test_what_differs_inside_of_a_function_is_marked_where_it_is_entered() -> No
         assert editor.inspect(name).op_type == "Const"
         editor.view.leave()
         assert editor._core.evaluator.marks() == {call: 2}
+
+
+def test_pairs_of_one_graph_are_refused_at_once() -> None:
+    editor = tgw.example()
+    with pytest.raises(tgw.GraphEditError, match=r"^beside: pairs are of two models; name the oth"):
+        editor.beside(pairs={"x": "x"})
+    assert editor.view.difference is None

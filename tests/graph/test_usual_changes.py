@@ -561,6 +561,15 @@ def test_a_keras_model_beside_what_it_exports_differs_in_names_of_state_alone(
     assert not difference.rest
 
 
+def test_only_the_names_of_state_that_are_other_ones_are_said() -> None:
+    graph_def = with_states(["a", "b"])
+    for node in graph_def.node:
+        if node.op == "VarHandleOp":
+            node.attr["debug_name"].s = b"of another process"
+    (explanation,) = tgw.edit(graph_def).diff(with_states(["a", "b"])).explained
+    assert str(explanation) == "other names of state: 2 ops with another debug_name"
+
+
 def test_the_result_of_a_call_in_a_frozen_file_is_not_another_call_of_its_name(
     tmp_path: Path,
 ) -> None:

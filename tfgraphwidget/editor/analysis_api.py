@@ -110,6 +110,7 @@ class AnalysisAPI(ArgumentChecks):
         Raises:
             NotAGraph: `other` holds no graph or cannot be read.
             UnknownName: A name in `pairs` is not that of an op.
+            GraphEditError: `pairs` are given without `other`.
 
         Example:
             >>> import tfgraphwidget as tgw

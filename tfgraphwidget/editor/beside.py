@@ -32,6 +32,7 @@ from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Difference, GraphIndex
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.functions import called_definitions
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import TensorKey
 
@@ -385,8 +386,16 @@ def open_beside(
         open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be.
+
+    Raises:
+        GraphEditError: `pairs` are given for one graph.
     """
     is_original = second is None
+    if is_original and pairs:
+        raise GraphEditError(
+            "beside: pairs are of two models; "
+            + in_cell("name the other: beside(other, pairs={'op here': 'op there'}).")
+        )
     after = _editor_of(first if is_original else second, open_editor)
     before = _original(after) if is_original else _editor_of(first, open_editor)
     if before._core is after._core:

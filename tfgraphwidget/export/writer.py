@@ -123,10 +123,7 @@ def save_page(path: Path, page_input: PageInput) -> Path:
     """
     from tfgraphwidget.export.html.page import Page
 
-    with unwritable_refused(path):
-        checked_kind(path, folder=False, frozen=False)
-        save_document(path, Page(page_input), [])  # a command says only where the page is
-    return path
+    return _save_page(path, Page(page_input))
 
 
 def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes) -> Path:
@@ -146,9 +143,14 @@ def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes)
     """
     from tfgraphwidget.export.html.page import PageOfTwo
 
+    return _save_page(path, PageOfTwo(before, after, document))
+
+
+def _save_page(path: Path, page: Document) -> Path:
+    """Write a page, and return its path; a command says only where it is."""
     with unwritable_refused(path):
         checked_kind(path, folder=False, frozen=False)
-        save_document(path, PageOfTwo(before, after, document), [])
+        save_document(path, page, [])
     return path
 
 

@@ -69,8 +69,6 @@ FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 # Past them gradients or the run end otherwise than without them.
 WITH_AN_EFFECT = PASSED_ON - IDENTITY - VARIABLE_READS - {"Snapshot"}
 SLICE_READS = RESOURCE_READS - VARIABLE_READS | GATHERS  # they read slices of a weight
-
-
 STATELESS = "Stateless"
 # By these a session finds the value of a variable, and a message says what it is.
 NAMES_OF_STATE = frozenset({"shared_name", "debug_name"})
@@ -545,7 +543,13 @@ class Explainer:
                 return self._precision_sentence(explanation)
             case "names of state":
                 number = count_text(len(explanation.changed), "op")
-                return f"other names of state: {number} with another shared_name"
+                attributes = {
+                    detail.what.removeprefix(ATTRIBUTE)
+                    for op in explanation.changed
+                    for detail in op.details
+                }
+                which = " and ".join(sorted(attributes, reverse=True))  # shared_name first
+                return f"other names of state: {number} with another {which}"
         one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
         texts = (
             f"{len(names):,} {one if len(names) == 1 else several} {what}"

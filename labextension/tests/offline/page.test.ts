@@ -63,18 +63,18 @@ function contentsOf({ data }: Golden): Contents {
   );
 }
 
-/** Of the room that one stands in. */
+/** Of the graph that is current. */
 function dataOf(golden: Golden): Data {
   const contents = contentsOf(golden);
   return contents.room(contents.head.way.at(-1)?.[1] ?? 0);
 }
 
-function houseOf(golden: Golden): OfflineBackend {
+function backendOf(golden: Golden): OfflineBackend {
   return new OfflineBackend(contentsOf(golden));
 }
 
-function answer(room: OfflineBackend, request: Request) {
-  const reply = room.handle(request);
+function answer(backend: OfflineBackend, request: Request) {
+  const reply = backend.handle(request);
   if (reply.type !== "scene_reply")
     throw new Error(`${request.type} was answered by ${reply.type}`);
   return { ...reply, scene: decodeScene(reply.fields, reply.buffer) };
@@ -179,7 +179,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 
   test("is first drawn just as in the editor", () => {
-    const { scene } = answer(houseOf(golden), { type: "open", alone: false });
+    const { scene } = answer(backendOf(golden), { type: "open", alone: false });
     expect(scene.names).toEqual(golden.names);
     expect(scene.labels).toEqual(golden.labels);
     for (const field of [
@@ -202,33 +202,33 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 
   test("marks what differs as a kernel would", () => {
-    const room = houseOf(golden);
-    const { fields, buffer, scene } = answer(room, { type: "open", alone: false });
+    const backend = backendOf(golden);
+    const { fields, buffer, scene } = answer(backend, { type: "open", alone: false });
     expect([...decodePaint(fields, buffer, scene.length).differs]).toEqual(golden.differs);
   });
 
   test("opens only what is asked for, and what is around it", () => {
-    const room = houseOf(golden);
-    const { scene } = answer(room, { type: "open", alone: false });
+    const backend = backendOf(golden);
+    const { scene } = answer(backend, { type: "open", alone: false });
     const names = dataOf(golden).head.names;
     const [first = "", last = ""] = [names[0], names.at(-1)];
-    const closed = answer(room, { type: "open_only", scopes: [], names: [] }).scene;
+    const closed = answer(backend, { type: "open_only", scopes: [], names: [] }).scene;
     expect(openOf(closed)).toEqual([]);
-    const shown = answer(room, { type: "open_only", scopes: [], names: [first, last] }).scene;
+    const shown = answer(backend, { type: "open_only", scopes: [], names: [first, last] }).scene;
     for (const name of openOf(shown))
       expect(isAround(dataOf(golden), name, [first, last])).toBe(true);
-    const again = answer(room, { type: "open_only", scopes: openOf(scene), names: [] }).scene;
+    const again = answer(backend, { type: "open_only", scopes: openOf(scene), names: [] }).scene;
     expect(openOf(again)).toEqual(openOf(scene));
   });
 
   test("marks what does more than compute, and says what it does, as a kernel would", () => {
-    const room = houseOf(golden);
-    const { fields, buffer, scene } = answer(room, { type: "open", alone: false });
+    const backend = backendOf(golden);
+    const { fields, buffer, scene } = answer(backend, { type: "open", alone: false });
     expect([...decodePaint(fields, buffer, scene.length).effects]).toEqual(golden.effects);
     const { names: ops, nodes } = dataOf(golden).head;
     const names = [...ops, ...nodes.slice(1).map((node) => `${node}/`)];
     const said = names.flatMap((name) => {
-      const reply = room.handle({ type: "inspect", name });
+      const reply = backend.handle({ type: "inspect", name });
       return reply.type === "inspect_reply" && reply.effects.length > 0
         ? [[name, reply.effects] as const]
         : [];
@@ -274,23 +274,23 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 
   test("opens what is asked for, and closed again it is as before", () => {
-    const room = houseOf(golden);
-    const before = answer(room, { type: "open", alone: false });
+    const backend = backendOf(golden);
+    const before = answer(backend, { type: "open", alone: false });
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
     const scope = names[item] ?? "";
-    const opened = answer(room, { type: "toggle", scope, deep: false, stamp: "" });
+    const opened = answer(backend, { type: "toggle", scope, deep: false, stamp: "" });
     const there = opened.scene.byKey.get(`${scope}/`) ?? -1;
     expect(opened.scene.kind[there]).toBe(OPEN);
     expect([...opened.scene.parent].filter((parent) => parent === there).length).toBeGreaterThan(0);
     expect(opened.scene.length).toBeGreaterThan(names.length);
-    const closed = answer(room, { type: "toggle", scope, deep: false, stamp: "" });
+    const closed = answer(backend, { type: "toggle", scope, deep: false, stamp: "" });
     expect([...closed.scene.box]).toEqual([...box]);
   });
 
   test("draws every op once, or as badges, when everything is open", () => {
     const data = dataOf(golden);
-    const { scene } = answer(houseOf(golden), { type: "expand_all", everything: true });
+    const { scene } = answer(backendOf(golden), { type: "expand_all", everything: true });
     const boxes = scene.names.filter((_, item) => scene.kind[item] === 0);
     expect(new Set(boxes).size).toBe(boxes.length);
     const drawn = new Set(scene.names);
@@ -321,24 +321,24 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
 
   test("brings an op into view, and refuses a name that is not there", () => {
     const data = dataOf(golden);
-    const room = houseOf(golden);
+    const backend = backendOf(golden);
     const deep = data.head.names.findIndex((name) => name.split("/").length > 2);
     const name = data.head.names[deep] ?? "";
-    const shown = answer(room, { type: "reveal", name });
+    const shown = answer(backend, { type: "reveal", name });
     expect(shown.focus).toBe(name);
-    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({
+    expect(backend.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({
       type: "refusal",
     });
   });
 
   test("says one sentence to whoever wants to change it", () => {
-    const room = houseOf(golden);
+    const backend = backendOf(golden);
     for (const request of [
       { type: "undo" },
       { type: "set_direction", direction: "right" },
       { type: "refresh" },
     ] as Request[])
-      expect(room.handle(request)).toMatchObject({
+      expect(backend.handle(request)).toMatchObject({
         type: "refusal",
         why: "This page has no kernel; open the graph in a notebook to change it.",
       });
@@ -349,59 +349,59 @@ describe("the functions of a page", () => {
   const golden = GOLDEN.at(-1) as Golden;
   const data = dataOf(golden);
   const [first, second] = data.head.called_functions.map(([op]) => data.head.names[op] ?? "");
-  const enter = (house: OfflineBackend, op = "", label = "") =>
-    answer(house, { type: "enter", op, label });
+  const enter = (backend: OfflineBackend, op = "", label = "") =>
+    answer(backend, { type: "enter", op, label });
 
   test("are entered and left, each with what was open and chosen in it", () => {
-    const house = houseOf(golden);
-    const outside = answer(house, { type: "open", alone: false });
+    const backend = backendOf(golden);
+    const outside = answer(backend, { type: "open", alone: false });
     const call = outside.scene.byKey.get(first ?? "") ?? -1;
     expect(outside.scene.calls[call]).toBe(1);
-    const inside = enter(house, first);
+    const inside = enter(backend, first);
     expect(inside.state.path).toEqual([...outside.state.path, first]);
     expect(inside.state.ops).not.toBe(outside.state.ops);
-    house.handle({ type: "select", command: "set", ops: ["while"], scopes: [] });
-    const body = enter(house, "while", "cond");
+    backend.handle({ type: "select", command: "set", ops: ["while"], scopes: [] });
+    const body = enter(backend, "while", "cond");
     expect(body.state.path).toEqual([...outside.state.path, first, "while:cond"]);
     expect(body.state.selected_ops).toBe(0);
-    const back = answer(house, { type: "leave", depth: 1 });
+    const back = answer(backend, { type: "leave", depth: 1 });
     expect([back.state.path.length, back.state.selected_ops]).toEqual([2, 1]);
-    const out = answer(house, { type: "leave", depth: 0 });
+    const out = answer(backend, { type: "leave", depth: 0 });
     expect(out.scene.names).toEqual(outside.scene.names);
-    expect(enter(house, second).state.selected_ops).toBe(0);
+    expect(enter(backend, second).state.selected_ops).toBe(0);
   });
 
   test("keep one way to color", () => {
-    const house = houseOf(golden);
-    house.handle({ type: "color", by: "type" });
-    expect(enter(house, first).state.legend?.by).toBe("type");
-    house.handle({ type: "color", by: "" });
-    expect(answer(house, { type: "leave", depth: 0 }).state.legend).toBe(null);
+    const backend = backendOf(golden);
+    backend.handle({ type: "color", by: "type" });
+    expect(enter(backend, first).state.legend?.by).toBe("type");
+    backend.handle({ type: "color", by: "" });
+    expect(answer(backend, { type: "leave", depth: 0 }).state.legend).toBe(null);
   });
 
   test("are told of where they are called, and in themselves", () => {
-    const house = houseOf(golden);
-    const call = house.handle({ type: "inspect", name: first ?? "" });
+    const backend = backendOf(golden);
+    const call = backend.handle({ type: "inspect", name: first ?? "" });
     expect(call).toMatchObject({ called_functions: [{ label: "f", ops: expect.any(Number) }] });
-    const told = house.handle({ type: "examine", name: first ?? "" });
+    const told = backend.handle({ type: "examine", name: first ?? "" });
     expect(told).toMatchObject({ signature: [["argument", "x", "float32 (None, 3)"], {}, {}] });
-    enter(house, first);
-    expect(house.handle({ type: "examine", name: "x" })).toMatchObject({
+    enter(backend, first);
+    expect(backend.handle({ type: "examine", name: "x" })).toMatchObject({
       signature: [["argument", "x", {}], {}, {}],
     });
-    expect(house.handle({ type: "examine", name: "while" })).toMatchObject({
+    expect(backend.handle({ type: "examine", name: "while" })).toMatchObject({
       signature: expect.arrayContaining([["cond result", expect.any(String), "bool"]]),
     });
   });
 
   test("an op that calls no function of the page is refused", () => {
-    const house = houseOf(golden);
+    const backend = backendOf(golden);
     for (const [op, label] of [
       ["x", ""],
       ["nowhere", ""],
       [first ?? "", "nothing"],
     ] as const)
-      expect(house.handle({ type: "enter", op, label })).toMatchObject({
+      expect(backend.handle({ type: "enter", op, label })).toMatchObject({
         type: "refusal",
         why: expect.stringContaining("calls no function"),
       });
@@ -456,24 +456,24 @@ describe("what a page finds and tells", () => {
   });
 
   test("an op is told with its tensors, their readers and its documentation", () => {
-    const room = houseOf(golden);
-    const op = room.handle({ type: "inspect", name: "net/one/MatMul" });
+    const backend = backendOf(golden);
+    const op = backend.handle({ type: "inspect", name: "net/one/MatMul" });
     if (op.type !== "inspect_reply") throw new Error(op.type);
     expect(op.op_type).toBe("MatMul");
     expect(op.inputs.map(({ name }) => name)[0]).toBe("x:0");
     expect(op.outputs[0]?.peers).toEqual(["net/one/add"]);
     expect(op.attributes.map(({ name }) => name)).toContain("transpose_a");
-    const more = room.handle({ type: "examine", name: "net/one/MatMul" });
+    const more = backend.handle({ type: "examine", name: "net/one/MatMul" });
     expect(more).toMatchObject({ type: "examine_reply", summary: expect.stringContaining("atri") });
-    const scope = room.handle({ type: "inspect", name: "net/one/" });
+    const scope = backend.handle({ type: "inspect", name: "net/one/" });
     expect(scope).toMatchObject({ type: "inspect_reply", op_type: "" });
   });
 
   test("a selection grows along the edges and is painted", () => {
-    const room = houseOf(golden);
-    const scene = answer(room, { type: "expand_all", everything: true }).scene;
-    room.handle({ type: "select", command: "set", ops: ["net/one/MatMul"], scopes: [] });
-    const reply = room.handle({ type: "derive", command: "downstream" });
+    const backend = backendOf(golden);
+    const scene = answer(backend, { type: "expand_all", everything: true }).scene;
+    backend.handle({ type: "select", command: "set", ops: ["net/one/MatMul"], scopes: [] });
+    const reply = backend.handle({ type: "derive", command: "downstream" });
     if (reply.type !== "selection_reply") throw new Error(reply.type);
     const paint = decodePaint(reply.fields, reply.buffer, scene.length);
     expect(paint.coverage[scene.byKey.get("net/two/MatMul") ?? -1]).toBe(2);
@@ -501,9 +501,9 @@ describe("what is hidden in a page", () => {
     );
 
   test("is not drawn, nor are its lines, until it is shown again", () => {
-    const house = houseOf(golden);
-    const all = answer(house, { type: "expand_all", everything: true });
-    const without = answer(house, { type: "hide", command: "hide", names: ["net/two/MatMul"] });
+    const backend = backendOf(golden);
+    const all = answer(backend, { type: "expand_all", everything: true });
+    const without = answer(backend, { type: "hide", command: "hide", names: ["net/two/MatMul"] });
     expect(without.state.hidden).toBe(1);
     expect(without.scene.names).not.toContain("net/two/MatMul");
     expect(without.scene.length).toBeLessThan(all.scene.length);
@@ -511,33 +511,37 @@ describe("what is hidden in a page", () => {
     // Nothing else reads it, so what drew the way to it in the scopes around is gone too.
     expect(ends(all)).toContain("net/one>net/two");
     expect(ends(without)).not.toContain("net/one>net/two");
-    const again = answer(house, { type: "hide", command: "nothing", names: [] });
+    const again = answer(backend, { type: "hide", command: "nothing", names: [] });
     expect(again.scene.names).toEqual(all.scene.names);
     expect(ends(again)).toEqual(ends(all));
   });
 
   test("is all else when only a scope is to be shown", () => {
-    const house = houseOf(golden);
-    answer(house, { type: "expand_all", everything: true });
-    const { scene, state } = answer(house, { type: "hide", command: "only", names: ["net/one/"] });
+    const backend = backendOf(golden);
+    answer(backend, { type: "expand_all", everything: true });
+    const { scene, state } = answer(backend, {
+      type: "hide",
+      command: "only",
+      names: ["net/one/"],
+    });
     expect(
       scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one")),
     ).toBe(true);
     expect(state.hidden).toBe(
       state.ops - dataOf(golden).head.names.filter((n) => n.startsWith("net/one/")).length,
     );
-    const shown = answer(house, { type: "reveal", name: "net/two/MatMul" });
+    const shown = answer(backend, { type: "reveal", name: "net/two/MatMul" });
     expect(shown.scene.names).toContain("net/two/MatMul");
   });
 
   test("can be the selection, or what was found", () => {
-    const house = houseOf(golden);
-    answer(house, { type: "expand_all", everything: true });
-    house.handle({ type: "select", command: "set", ops: ["x"], scopes: [] });
-    expect(answer(house, { type: "hide", command: "hide", names: [] }).scene.names).not.toContain(
+    const backend = backendOf(golden);
+    answer(backend, { type: "expand_all", everything: true });
+    backend.handle({ type: "select", command: "set", ops: ["x"], scopes: [] });
+    expect(answer(backend, { type: "hide", command: "hide", names: [] }).scene.names).not.toContain(
       "x",
     );
-    const found = answer(house, { type: "select_matching", text: "type:MatMul", use: "only" });
+    const found = answer(backend, { type: "select_matching", text: "type:MatMul", use: "only" });
     expect(found.scene.names.filter((name) => name.endsWith("MatMul"))).toEqual([
       "net/one/MatMul",
       "net/two/MatMul",
