@@ -19,6 +19,7 @@ from tfgraphwidget.edits import registry
 PACKAGE = Path(tgw.__file__).parent
 NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`")
 EXAMPLE = re.compile(r"^\s*(?:>>>|\.\.\.) .*$", re.MULTILINE)
+SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
 
 # Names of TensorFlow, Keras, Python and networkx, and names that a sentence makes up.
 OF_OTHERS = re.compile(
@@ -128,3 +129,28 @@ def test_a_name_that_is_nowhere_is_found() -> None:
     assert not is_there("no_such_word_anywhere_here"[::-1])
     assert is_there("editor.passes.cast")
     assert is_there("EditHistory.goto")
+
+
+def private_docstrings_with_sections(path: Path) -> Iterator[str]:
+    """The private functions, classes and methods of a module whose docstrings have sections."""
+
+    def under(node: ast.AST, is_private: bool) -> Iterator[str]:
+        for inner in ast.iter_child_nodes(node):
+            hidden = is_private
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                in_function = not isinstance(node, ast.Module | ast.ClassDef)
+                hidden |= in_function or (inner.name[0] == "_" and inner.name[:2] != "__")
+                if hidden and SECTION.search(ast.get_docstring(inner) or ""):
+                    yield inner.name
+            yield from under(inner, hidden)
+
+    yield from under(parsed(path), is_private=False)
+
+
+def test_private_docstrings_are_sentences() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): names
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (names := [*private_docstrings_with_sections(path)])
+    }
+    assert found == {}

@@ -293,10 +293,7 @@ def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
 
 def _remove_unused(editor: GraphEditor, unread: set[str]) -> None:
     """Remove what fixes have left without consumers, which a reader of the file would take for
-    outputs.
-
-    Args:
-        unread: The ops that had no consumers before, and the outputs.
+    outputs; `unread` are the ops that had none before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
     while unused := editor._core.executor.unused_ops() or tuple(

@@ -515,12 +515,8 @@ class Comparer:
 
 
 class _Rounds:
-    """Compares what is in a loop of two graphs, round by round.
-
-    Args:
-        comparer: Compares the graphs.
-        loop: The loop of the graph now.
-        outer: The loops around it in both graphs, in the last rounds of which it is looked at.
+    """Compares what is in a loop of two graphs, round by round; the loops around it are in their
+    last rounds.
     """
 
     def __init__(
@@ -608,11 +604,7 @@ def _is_loop(block: object) -> TypeGuard[Loop]:
 
 
 def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
-    """The loop of the graph before that is the same.
-
-    Raises:
-        GraphEditError: There is none.
-    """
+    """The loop of the graph before that is the same; raises GraphEditError where there is none."""
     index = comparer.before.index
     for name in _tensors(comparer.now.index, loop.condition) if loop.condition is not None else ():
         if name in comparer.pairs:

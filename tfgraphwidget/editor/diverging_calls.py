@@ -95,17 +95,8 @@ def _look_inside(
     tolerance: Tolerance,
     path: tuple[str, ...],
 ) -> tuple[FirstDivergence | None, str]:
-    """Find the first divergence inside of the functions that two ops call.
-
-    Args:
-        before: The graph before.
-        now: The graph.
-        tensors: Outputs of the ops that differ, though the inputs agree: before, and now.
-        tolerance: What counts as equal.
-        path: The names of the functions that both graphs are the bodies of, outermost first.
-
-    Returns:
-        The divergence; or None, and why there is none.
+    """Find the first divergence inside of the functions that two ops call, whose inputs agree and
+    outputs differ; None, and why, where there is none.
     """
     if len(path) >= MAX_DEPTH:
         return None, f"Functions inside of {MAX_DEPTH} calls were not looked into."
@@ -203,10 +194,8 @@ class _Call:
         return f"branches[{number if 0 <= number <= last else last}]"
 
     def body(self, label: str) -> _Body:
-        """The function of a label, on the inputs of the op.
-
-        Raises:
-            GraphEditError: An argument cannot be given.
+        """The function of a label, on the inputs of the op; raises GraphEditError for an argument
+        that cannot be given.
         """
         run, function, arguments = self.side.run.open_called(self.op, label)
         first = len(self.inputs) - len(arguments)

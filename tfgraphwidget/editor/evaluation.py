@@ -319,10 +319,8 @@ class Evaluator:
     def _feeds_of_both(
         self, feeds: Mapping[TensorKey, object] | None, matching: _Matching
     ) -> tuple[dict[str, object], dict[str, object]]:
-        """The feeds of this graph and of the other one, each by its own names.
-
-        Raises:
-            GraphEditError: A feed is known to one of the graphs only.
+        """The feeds of this graph and of the other one, each by its own names; raises
+        GraphEditError for a feed that one of the graphs alone knows.
         """
         ours, theirs = self._feeds_by_graph(feeds or {}, matching.before)
         there = _partners_of_feeds(matching.now, ours, matching.before, theirs, matching.there)
@@ -362,10 +360,7 @@ class Evaluator:
         strict: bool,
     ) -> dict[str, str]:
         """The tensors that the comparison is about, with the names that they are looked for by in
-        the other graph.
-
-        Args:
-            strict: Whether a graph without outputs is refused.
+        the other graph; `strict` refuses a graph without outputs.
         """
         executor, arguments = self._executor, self._arguments
         compared = now.outputs(executor.patches())
@@ -767,12 +762,8 @@ class _Matching:
         return original_name(tensor, (patch.renamed for patch in self.patches))
 
     def there(self, tensor: str, name: str | None = None) -> str | None:
-        """The tensor before that is the same; None if there is none.
-
-        Ops are matched by name, else by the ops around them.
-
-        Args:
-            name: Its name before, where it is known.
+        """The tensor before that is the same, by name, else by the ops around it; None if there is
+        none.
         """
         if tensor in self.by_hand:
             return self.by_hand[tensor]
@@ -797,10 +788,7 @@ def _partners_of_feeds(
     """{feed of one graph: the tensor of the other graph that gets its value}.
 
     Feeds without partners, and placeholders of the other graph without values, belong together in
-    their order if there are as many, of the same dtypes.
-
-    Raises:
-        GraphEditError: They are not, and the other graph lacks a value.
+    their order if there are as many, of the same dtypes; else GraphEditError is raised.
     """
     partners = {name: there for name in feeds if (there := partner(name)) is not None}
     alone = [name for name in feeds if name not in partners]

@@ -279,10 +279,8 @@ def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
 def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex]:
     """A command that has no `replace`, and a body whose ops read what that says.
 
-    A module reads nothing of the original, so what is read instead is computed in the module too.
-
-    Raises:
-        NotClonable: What is read instead has another dtype, or is computed from what it replaces.
+    A module reads nothing of the original, so what is read instead is computed in the module too;
+    NotClonable is raised where it has another dtype or is computed from what it replaces.
     """
     if not command.replace:
         return command, index

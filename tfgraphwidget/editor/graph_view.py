@@ -650,13 +650,11 @@ class GraphView:
         self.aspect = ROOT_ASPECT
 
     def _fill(self, width: float, height: float) -> Scene | None:
-        """Choose the proportions whose drawing is larger in a narrow pane, once for its shape.
+        """Choose the proportions whose drawing is larger in a narrow pane, once for its shape;
+        return the drawing if it is another one.
 
         They are those of the pane, or the next wider ones: columns are whole, so that a drawing is
         often taller than it was to be.
-
-        Returns:
-            The drawing, if it is another one.
         """
         level = level_of(width / height)
         if self.aspect == ROOT_ASPECT or level in self.aspects:

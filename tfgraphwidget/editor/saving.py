@@ -193,11 +193,8 @@ def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]
 
 
 def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tuple[str, ...]:
-    """A sentence on what is broken in a file that was written.
-
-    Args:
-        is_repaired: Whether TensorFlow has imported the graph without what no op needs, which a
-            notice says.
+    """A sentence on what is broken in a file that was written, and on what TensorFlow imports only
+    without it.
     """
     errors = [
         finding

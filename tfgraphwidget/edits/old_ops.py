@@ -176,11 +176,7 @@ class _NewOps:
         return int(self.node.attr[name].type)
 
     def add(self, name: str, op_type: str, *inputs: str, **attributes: Attribute) -> str:
-        """Add an op; return its first output as an input.
-
-        Args:
-            name: Its name in a scope of the original's name.
-        """
+        """Add an op, in a scope of the original's name; return its first output as an input."""
         base = f"{self.node.name}/{name}"
         free = free_name(base, self._names) if base.lower() in self._names else base
         self._names.add(free.lower())
@@ -188,11 +184,8 @@ class _NewOps:
         return free
 
     def constant(self, name: str, value: object, number: int) -> str:
-        """Add a Const. It waits for what the original reads, so that it is in the loop that the
-        original is in.
-
-        Args:
-            name: Its name in a scope of the original's name.
+        """Add a Const, named as by `add`. It waits for what the original reads, so that it is in
+        the loop that the original is in.
         """
         array = tensor_values.to_array(value, _DTYPES[number])
         assert array is not None  # numbers that fit the dtype

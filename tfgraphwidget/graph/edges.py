@@ -441,10 +441,8 @@ def _each_once(sorted_ops: Ids) -> Ids:
 
 
 class _EdgeReader:
-    """What the inputs of NodeDefs read: the number of an op, -1 for none, and a port.
-
-    Args:
-        ids: The numbers of the ops, to which others may be added meanwhile.
+    """What the inputs of NodeDefs read: the number of an op, -1 for none, and a port. Ops may be
+    added to `ids` meanwhile.
     """
 
     def __init__(self, ids: Mapping[str, int]) -> None:

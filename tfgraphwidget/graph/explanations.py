@@ -305,11 +305,7 @@ class _Side:
         return root
 
     def explain_inlined(self, other: _Side) -> None:
-        """Explain what is in place of calls, and what hands on what they gave.
-
-        Args:
-            other: The other graph.
-        """
+        """What is in place of calls of the other graph, and what hands on what they gave."""
         names, types = self.index.names, self.index.types
         if not (self.inlined.has_bodies or other.inlined.has_bodies):
             return

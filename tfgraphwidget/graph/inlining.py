@@ -152,12 +152,8 @@ def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -
 def _with_inlined_calls(
     inlined: InlinedGraph, calls: Collection[str], *, lower: bool
 ) -> InlinedGraph:
-    """The graph with further calls inlined; itself where a function calls itself.
-
-    Args:
-        inlined: The graph.
-        calls: The names of the calls, loops and conditionals.
-        lower: Whether loops and conditionals become those of TensorFlow 1.
+    """The graph with further calls inlined, `lower` for loops and conditionals too, as those of
+    TensorFlow 1; itself where a function calls itself.
     """
     index = inlined.index
     if not calls:
@@ -200,14 +196,7 @@ def _calls_to_inline(
     index: GraphIndex, other: GraphIndex, pair: Sequence[int], outputs: Collection[str]
 ) -> tuple[list[str], bool]:
     """The calls of a graph that the other one does not have, and whether loops are to be those of
-    TensorFlow 1.
-
-    Args:
-        index: The graph.
-        other: The other one.
-        pair: For each op of the graph the other's, -1 for none.
-        outputs: The tensors that the graph is there for: calls that these do not need stay. ()
-            for all.
+    TensorFlow 1. Calls that `outputs`, () for all, do not need stay.
     """
     if not index.functions:
         return [], False

@@ -308,11 +308,7 @@ class _Side:
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
 
     def by_what_they_wait_for(self, numbers: Ids) -> dict[frozenset[int], list[int]]:
-        """The unpaired NoOps of which all that they wait for is paired, by that.
-
-        Args:
-            numbers: For each op what it is called in both graphs.
-        """
+        """The unpaired NoOps of which all that they wait for is paired, by that."""
         groups = defaultdict[frozenset[int], list[int]](list)
         for op in np.flatnonzero(self.unpaired).tolist():
             waits = self.index.control_lists[op]
@@ -450,10 +446,8 @@ class _TwoGraphs:
 
     def check_names(self, certain: Collection[str]) -> None:
         """Where many ops of one name are something else, let names count only for ops that no
-        others are: "Conv2D_3" counts the ops before it, and shifts with these.
-
-        Args:
-            certain: The names of ops of the first graph whose partners are known.
+        others are: "Conv2D_3" counts the ops before it, and shifts with these. The partners of
+        `certain` ops are known.
         """
         before, after, pair = self.before, self.after, self.before.pair
         paired = pair >= 0

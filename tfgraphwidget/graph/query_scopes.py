@@ -49,12 +49,8 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
 
 
 def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
-    """For each last part of a scope's name how far it is from the words, 0 if it is them; -1 where
-    none is in it.
-
-    Args:
-        parts: The last parts and their numbers; "" is that of the root, which no query means.
-        tails: What of each word is after its last slash.
+    """For each last part of a scope's name, "" for the root's, how far it is from the words' ends,
+    0 if it is them; -1 where none is in it.
     """
     ranks, is_reached = np.zeros(len(parts), dtype=np.int32), np.zeros(len(parts), dtype=bool)
     for tail in tails:

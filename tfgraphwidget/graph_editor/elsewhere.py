@@ -127,11 +127,8 @@ def copy_to_graph(
 
 
 def _graph_of(elements: Sequence[Any]) -> Graph:
-    """The graph of ops and tensors.
-
-    Raises:
-        TypeError: One is something else.
-        ValueError: They are of several graphs.
+    """The graph of ops and tensors; raises TypeError for something else, ValueError where they are
+    of several graphs.
     """
     for element in elements:
         check_type(element, (tf.Operation, tf.Tensor))

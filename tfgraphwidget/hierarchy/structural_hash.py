@@ -93,11 +93,8 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
 
 
 def _mix_with_neighbors(hashes: Hashes, a: Ints, b: Ints) -> Hashes:
-    """The numbers of some things mixed with their neighbors'.
-
-    Args:
-        a: The source of each edge between them, counted among them.
-        b: The target of each edge.
+    """The numbers of some things mixed with their neighbors' at the other ends of the edges from
+    `a` to `b`.
     """
     for _ in range(_ROUNDS):
         total = mix(hashes)

@@ -200,11 +200,8 @@ class _Ops:
     def call(
         self, definition: OpDef, arguments: Mapping[str, object], name: str = ""
     ) -> _Tensor | list[_Tensor]:
-        """An op of this type: its output, or a list of its outputs.
-
-        Args:
-            arguments: Its inputs and attributes, by their names there.
-            name: Its name; "" for the op type.
+        """Make an op of this type, by the names of its inputs and attributes: its output, or a list
+        of its outputs.
         """
         node = tf_protos.NodeDef(name=self._free(name or definition.name), op=definition.name)
         read: list[_Tensor] = []

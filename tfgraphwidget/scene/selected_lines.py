@@ -64,13 +64,8 @@ def _edges_between(edges: Csr, port: Ints, selected: Mask) -> tuple[Ints, Ints, 
 def _pieces(
     visible: VisibleGraph, producer: Ints, reader: Ints, pairs: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The pieces of edges between boxes that lines are drawn of.
-
-    Args:
-        pairs: The pair of source and target of each line (see `_pair`), ascending.
-
-    Returns:
-        The place of each piece in `pairs`, and the edge that it is of.
+    """The pieces of edges between boxes that lines are drawn of: the place of each piece's source
+    and target in `pairs`, which ascend, and the edge that it is of.
     """
     has_box = visible.kind[visible.home_of_op] != OPEN
     has_box[visible.badge_op] = False

@@ -234,10 +234,7 @@ def _fill_rows(
     visible: VisibleGraph, badges: Indexes, width: Lengths, room: Lengths
 ) -> tuple[Ints, Lengths]:
     """The row of each badge in its box, and where it begins in it: one after the other as far as
-    the room goes.
-
-    Args:
-        room: The width of a row, per item.
+    the width of a row goes.
     """
     around = visible.parent[badges]
     rank = badges - visible.child_start[around]

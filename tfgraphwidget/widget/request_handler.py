@@ -468,11 +468,7 @@ class RequestHandler:
 
 def _stamp(fields: scenes.Layouts, data: bytes) -> str:
     """The same for two scenes when everything stands at the same place in both, however it is
-    painted.
-
-    Args:
-        fields: The layouts of the arrays, those of the paint last.
-        data: The bytes of the arrays.
+    painted: the arrays of the paint are the last.
     """
     first = scenes.PAINT_FIELDS[0][0]
     end = next(offset for name, _, _, offset in fields if name == first)

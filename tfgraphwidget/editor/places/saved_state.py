@@ -119,12 +119,8 @@ class SavedState:
 def _names_after(
     names: Iterable[str], before: Sequence[Patch], after: Sequence[Patch]
 ) -> dict[str, str]:
-    """The names of ops after other edits of the same graph, by those that they have now; without
-    ops that are gone.
-
-    Args:
-        names: The names of the ops after the edits `before`.
-        after: The other edits, which begin with the same ones.
+    """The names of ops after other edits of the same graph, by their names after the edits
+    `before`; without ops that are gone. Both lists begin with the same edits.
     """
     common = 0
     while common < min(len(before), len(after)) and before[common] is after[common]:

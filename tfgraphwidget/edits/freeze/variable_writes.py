@@ -73,11 +73,7 @@ class _FunctionUsage:
         self._usage: dict[tuple[object, ...], _Usage] = {}
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type."""
         return self._index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
@@ -132,14 +128,10 @@ class _FunctionUsage:
         return self._usage[key]
 
     def writes(self, rewriter: ValueRewriter, function: str) -> dict[str, VariableWrite]:
-        """The first write of each variable among the ops of a function.
+        """The first write of each variable among the ops of a function, or of the graph for "".
 
         A variable that is read only after the one assignment of it is none: what is read is what
         was assigned.
-
-        Args:
-            rewriter: The ops, with the references that they are given.
-            function: The name of the function; "" for the ops of the graph.
         """
         first_writes: dict[str, VariableWrite] = {}
         for node in rewriter.nodes:

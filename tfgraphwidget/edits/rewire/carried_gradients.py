@@ -286,12 +286,8 @@ def _by_consumers(
 def _is_handed_on(
     backward: BackwardOps, arriving: Tensor, part: Collection[int], gradient_ops: Collection[int]
 ) -> bool:
-    """Whether the gradient that arrives at ops may, as it is, be that of a tensor which they read,
-    too, as that of a sum is.
-
-    Args:
-        part: The ops.
-        gradient_ops: Their gradient ops.
+    """Whether the gradient that arrives at the ops of `part` may, as it is, be that of a tensor
+    which they read, too, as that of a sum is.
     """
     index = backward.index
     reading = [

@@ -830,11 +830,8 @@ class _Round:
         return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
 
     def _carry_gradients(self) -> tuple[list[tuple[int, int]], list[int]]:
-        """Let the gradients of the path go through what is new, where that can be.
-
-        Returns:
-            The old tensors for which it is so, and the old ops that these alone read and for which
-            it is not.
+        """Let the gradients of the path go through what is new, where that can be; return the old
+        tensors for which it is so, and the old ops that these alone read and for which it is not.
         """
         index, backward = self.index, self._backward
         if not backward.ops:

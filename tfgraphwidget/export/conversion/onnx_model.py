@@ -88,12 +88,7 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
 
 
 def _write_formula(graph: Any, node: Any, name: str, _: object) -> None:
-    """Put two ops of ONNX in place of one of `_FORMULAS`.
-
-    Args:
-        graph: The graph of tf2onnx.
-        name: Its name, which the last of the two gets.
-    """
+    """Put two ops of ONNX in place of one of `_FORMULAS`; the last of the two gets its name."""
     (x,), (output,), op_type = node.input, node.output, node.type
     common = {"dtypes": [graph.get_dtype(output)], "shapes": [graph.get_shape(output)]}
     last = {"name": name, "outputs": [output], **common}
@@ -111,10 +106,7 @@ def _write_formula(graph: Any, node: Any, name: str, _: object) -> None:
 
 def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
     """The tensors of the outputs by key, each another one: a tensor of an ONNX model has one name.
-
-    Args:
-        graph: A GraphDef, which gets an Identity of each tensor that is an input or another output
-            already.
+    The GraphDef gets an Identity of each that is an input or another output already.
     """
     tensors: dict[str, str] = {}
     names, used_tensors = (

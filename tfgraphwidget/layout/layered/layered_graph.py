@@ -217,12 +217,9 @@ def _sources(problem: LayoutProblem) -> set[int]:
 def _move_sources(
     rank: list[int], starts: list[int], sources: Collection[int]
 ) -> tuple[list[int], list[int]]:
-    """Move the sources in the last layer of a column into a new first layer of the next column.
-
-    There they stand beside their consumers, and their edges need not pass.
-
-    Returns:
-        The new layer of each node, and the first layer of each column.
+    """Move the sources in the last layer of a column into a new first layer of the next one, where
+    they stand beside their consumers and their edges need not pass; return each node's new layer,
+    and each column's first.
     """
     if len(starts) == 1:
         return rank, starts

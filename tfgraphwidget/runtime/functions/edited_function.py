@@ -163,14 +163,8 @@ def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> Functio
 
 
 class _Calls:
-    """Exchanges the functions that NodeDefs call, and gives the new ones the handles that they
-    take.
-
-    Args:
-        index: The graph, whose library has the functions that are called now.
-        handles: What the new functions take besides.
-        new_functions: The new functions; those that follow come here too.
-        library: The new functions by name.
+    """Exchanges the functions that NodeDefs call for new ones, which come into `new_functions`, and
+    gives these the handles that they take besides.
     """
 
     def __init__(
@@ -694,10 +688,7 @@ def _following_placeholders(
     index: GraphIndex, calls: Iterable[tuple[NodeDef, FunctionDef, FunctionDef]]
 ) -> tuple[NodeChange, ...]:
     """Placeholders that a call gives to the function as they are, with the static shape that its
-    argument has now.
-
-    Args:
-        calls: The op that calls, the function before the edit, and the function after it.
+    argument has now; each call has the function before the edit and after it.
     """
     changes: dict[str, NodeChange] = {}
     for node, old, new in calls:

@@ -353,10 +353,8 @@ def _plain(tensor: str) -> str:
 
 
 def _by_free_keys(outputs: Iterable[str], keys: Mapping[str, str]) -> dict[str, str]:
-    """Outputs by keys of their own: what port 1 of "unstack" would be called, an op may be.
-
-    Args:
-        keys: Keys by output, where they are known.
+    """Outputs by keys of their own, the known ones where they are free: what port 1 of "unstack"
+    would be called, an op may be.
     """
     results: dict[str, str] = {}
     for name in outputs:

@@ -98,11 +98,8 @@ def _check_not_waiting(
     index: GraphIndex, outputs: Sequence[str], feeds: Values, starters: Sequence[str]
 ) -> tuple[str, ...]:
     """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the
-    session it is empty.
-
-    Returns:
-        The tensors that are waited for if a branch of a conditional is taken, or a loop runs, which
-        the run shows.
+    session it is empty. Return the tensors that are waited for only if a branch is taken or a loop
+    runs.
     """
     fetches = [*outputs, *starters]
     tensors = waiting_tensors(index, needed_ops(index, feeds, fetches), feeds, fetches)

@@ -481,11 +481,8 @@ _UNSUPPORTED = (
 
 
 def _unsupported_input(data: bytes, name: str) -> str:
-    """The kind of a file that is not a graph, and what to pass instead: "a picture; give …"; "" if
-    it is unknown.
-
-    Args:
-        data: The first bytes of the file.
+    """The kind of a file that is not a graph, by its first bytes, and what to pass instead: "a
+    picture; give …"; "" if it is unknown.
     """
     for each in _UNSUPPORTED:
         start = each.at % len(data) if data else 0

@@ -141,10 +141,9 @@ def _import_repaired(
 ) -> _Result:
     """Import a MetaGraphDef without what TensorFlow refuses of it though no op needs that.
 
-    Args:
-        meta: What is imported. TensorFlow adds default attributes to the NodeDefs that it is given
-            (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
-        import_it: Imports it. If it fails, the graph has no new ops.
+    An import that fails leaves no new ops, and each adds default attributes to the NodeDefs that it
+    is given
+    (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
     """
     repairs.repair(meta, takes_version=is_version(meta.meta_info_def.tensorflow_version or "1.0"))
     try:

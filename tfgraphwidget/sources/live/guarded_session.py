@@ -45,10 +45,8 @@ class _Guard:
         self._suspects_calls = False
 
     def check(self, fetches: object, feeds: Iterable[object]) -> None:
-        """Raise NotTrusted if a run needs an op that does more than compute.
-
-        Args:
-            feeds: The tensors that are fed, or their names.
+        """Raise NotTrusted if a run, with these tensors fed, needs an op that does more than
+        compute.
         """
         if self._trust.is_given:
             return
