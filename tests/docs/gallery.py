@@ -31,15 +31,13 @@ FOLDER = ROOT / "docs" / "gallery"
 MODELS = ROOT / "notebooks" / "models"
 EXPLANATION = ROOT / "docs" / "explanation"
 WIDEST = 1200
-"""Pixels that a picture of an explanation is wide at most."""
-SIZE = (560, 350)
-"""Pixels of a thumbnail, twice as many as it is shown with."""
+"""Pixels that a picture is wide and high at most; the site shows some 700 of them."""
 _SOFTMAX = "net/InceptionV3/Predictions/Softmax:0"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A thumbnail: what it shows, where it leads, and how the editor is brought there."""
+    """A drawing: what it shows, where it leads, and how the editor is brought there."""
 
     name: str
     caption: str
@@ -246,8 +244,9 @@ PAGES: dict[str, Callable[[], GraphEditor]] = {
 
 def page() -> str:
     """The text of docs/gallery.md."""
-    cells = [f"[![{p.caption}](gallery/{p.name}.png)]({p.link})<br>{p.caption}" for p in PICTURES]
-    rows = [f"| {' | '.join(cells[k : k + 2])} |" for k in range(0, len(cells), 2)]
+    shown = [
+        f"\n## {p.caption}\n\n[![{p.caption}](gallery/{p.name}.png)]({p.link})" for p in PICTURES
+    ]
     links = " · ".join(f"[{name}](play/{name}.html)" for name in PAGES)
     return "\n".join(
         [
@@ -258,10 +257,7 @@ def page() -> str:
             "press **Input** and click an op, then **Output** and click another: the part between",
             "them is selected, and the tab *Selection* has the line of Python that clones it.",
             "`make docs` puts the pages into the site.",
-            "",
-            "| | |",
-            "|---|---|",
-            *rows,
+            *shown,
             "",
             "`python -m tests.docs.gallery` writes the pictures.",
             "",
@@ -269,25 +265,7 @@ def page() -> str:
     )
 
 
-def thumbnail(editor: GraphEditor) -> bytes:
-    """The drawing as a PNG of SIZE, on white.
-
-    Args:
-        editor: The editor, with its scopes open as they are to be shown.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        picture = Image.open(editor.save(Path(folder) / "picture.png")).convert("RGB")
-    picture.thumbnail(SIZE, Image.Resampling.LANCZOS)
-    canvas = Image.new("RGB", SIZE, "white")
-    canvas.paste(picture, ((SIZE[0] - picture.width) // 2, (SIZE[1] - picture.height) // 2))
-    data = io.BytesIO()
-    canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
-        data, "PNG", optimize=True
-    )
-    return data.getvalue()
-
-
-def explanation(editor: GraphEditor) -> bytes:
+def drawn(editor: GraphEditor) -> bytes:
     """The drawing as a PNG of 256 colors, at most WIDEST pixels wide.
 
     Args:
@@ -316,13 +294,10 @@ def play_pages() -> Iterable[tuple[str, str]]:
 
 
 def main(names: list[str]) -> None:
-    """Write the page and the thumbnails."""
+    """Write the page and the pictures."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER.parent / "gallery.md").write_text(page(), encoding="utf-8")
-    for folder, pictures, drawn in (
-        (FOLDER, PICTURES, thumbnail),
-        (EXPLANATION, EXPLANATIONS, explanation),
-    ):
+    for folder, pictures in ((FOLDER, PICTURES), (EXPLANATION, EXPLANATIONS)):
         for picture in pictures:
             if not names or picture.name in names:
                 data = drawn(picture.open())

@@ -52,7 +52,7 @@ def take(picture: NotebookPicture) -> None:
     Args:
         picture: What is taken.
     """
-    from tests.docs.gallery import explanation
+    from tests.docs.gallery import drawn
 
     names: dict[str, Any] = {"__name__": picture.name}
     os.chdir(FOLDER)
@@ -72,7 +72,7 @@ def take(picture: NotebookPicture) -> None:
             if any(line.startswith(picture.after) for line in cell.source.splitlines()):
                 break
     exec(picture.first, names)
-    data = explanation(names["editor"])
+    data = drawn(names["editor"])
     (FOLDER / f"{picture.name}.png").write_bytes(data)
     sys.stdout.write(f"{picture.name}.png: {len(data):,} bytes\n")
 
