@@ -127,12 +127,12 @@ def test_chosen_ops_are_cloned_without_a_boundary(
     expect(preview).to_contain_text("2 times, into copy_0 to copy_1")
     expect(preview).to_contain_text("1 new placeholder for inputs")
     expect(preview).to_contain_text("1 own variable in each copy")
-    root.get_by_text("More: placeholders, 2 copies").click()
+    root.get_by_text("More: new placeholders for inputs, copies: 2").click()
     fits(widget)
 
     # A taken name is refused before the click.
     scope = root.get_by_role("textbox", name="scope")
-    root.get_by_text("More: placeholders, 2 copies").click()
+    root.get_by_text("More: new placeholders for inputs, copies: 2").click()
     root.get_by_role("spinbutton", name="Copies").fill("")
     scope.fill("one")
     expect(preview).to_contain_text("The name 'one' is taken in this graph; 'one_1' is free.")

@@ -190,6 +190,18 @@ def test_the_order_of_inputs_and_outputs_is_that_of_the_arguments_of_the_module(
     assert [key for key, _ in next(iter(editor.signatures.values())).inputs] == ["x", "labels"]
 
 
+def test_an_order_with_new_keys_is_one_edit() -> None:
+    editor = tgw.example()
+    editor.signatures.add("loss", outputs=["loss"])
+    report = editor.signatures.reorder("loss", inputs={"labels": "labels", "image": "x"})
+    assert editor.signatures["loss"].inputs == (("labels", "labels:0"), ("image", "x:0"))
+    line = 'editor.signatures.reorder(name="loss", inputs={"labels": "labels", "image": "x"})'
+    assert editor.history.done[-1].line == line
+    assert report
+    editor.undo()
+    assert editor.signatures["loss"].inputs == (("x", "x:0"), ("labels", "labels:0"))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
@@ -217,6 +229,11 @@ def test_the_order_of_inputs_and_outputs_is_that_of_the_arguments_of_the_module(
             lambda e: e.signatures.reorder("net", inputs=["y"]),
             GraphEditError,
             "give each of them once",
+        ),
+        (
+            lambda e: e.signatures.reorder("net", outputs={"": "y"}),
+            GraphEditError,
+            "a key of its own",
         ),
     ],
 )

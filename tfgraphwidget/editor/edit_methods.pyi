@@ -206,8 +206,8 @@ class SignatureMethods:
     def reorder(
         self,
         name: str,
-        inputs: str | Iterable[str] | None = None,
-        outputs: str | Iterable[str] | None = None,
+        inputs: str | Iterable[str] | Mapping[str, str] | None = None,
+        outputs: str | Iterable[str] | Mapping[str, str] | None = None,
     ) -> edits.Edits: ...
     def remove(self, name: str) -> edits.Edits: ...
 

@@ -40,6 +40,7 @@ from .history import Step as Step
 from .history import group_batches as group_batches
 from .old_ops import translate_old_ops as translate_old_ops
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
+from .operand_kinds import hints_of as hints_of
 from .operand_kinds import operands_of as operands_of
 from .passes.batch_size import ChangeBatchSize as ChangeBatchSize
 from .passes.casts import Cast as Cast

@@ -540,7 +540,7 @@ def _field_text(value: object, operand: Operand, writer: ValueWriter, name: str)
         return writer.external(value, operand.external)
     if operand.is_function and callable(value):
         return writer.function(value)
-    if operand.is_dict and isinstance(value, tuple):
+    if operand.is_dict and isinstance(value, tuple) and not any(isinstance(x, str) for x in value):
         return (
             "{"
             + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value)

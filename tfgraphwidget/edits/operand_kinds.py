@@ -218,8 +218,8 @@ class Operand:
             parameter.
         none_text: How code writes a None of the field, since a None that is an argument means that
             nothing is given.
-        form: What a form of the page completes: names of tensors, op types and functions, names of
-            signatures, or a device, whose field may be empty.
+        form: What a form of the page asks for: names of tensors, op types and functions, names of
+            signatures, the keys of one, or a device, whose field may be empty.
     """
 
     accepts: str = ""
@@ -234,7 +234,7 @@ class Operand:
     required_without: str = ""
     is_derived: bool = False
     none_text: str = ""
-    form: Literal["", "tensor", "op_type", "signature", "device"] = ""
+    form: Literal["", "tensor", "op_type", "signature", "keys", "device"] = ""
 
     @property
     def is_reference(self) -> bool:
@@ -284,6 +284,13 @@ def _tensor_pairs(
     return tuple(
         (resolver.tensor(old), resolver.tensor(new)) for old, new in (argument or {}).items()
     )
+
+
+def keys_in_order(
+    _: Resolver, argument: str | Iterable[str] | Mapping[str, str] | None
+) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+    """Keys as a tuple; of a dict, which gives them new ones, its pairs."""
+    return tuple(argument.items()) if isinstance(argument, Mapping) else texts(_, argument)
 
 
 def pairs_of_mapping(_: Resolver, argument: object) -> object:
@@ -381,6 +388,11 @@ Texts: TypeAlias = Annotated[tuple[str, ...], Operand("str | Iterable[str]", tex
 """Texts that name nothing of the graph yet: names of new ops, op types, keys."""
 SignatureName: TypeAlias = Annotated[str, Operand(form="signature")]
 """The name of a signature."""
+KeysInOrder: TypeAlias = Annotated[
+    tuple[str, ...] | tuple[tuple[str, str], ...],
+    Operand("str | Iterable[str] | Mapping[str, str]", keys_in_order, is_dict=True, form="keys"),
+]
+"""Keys of a signature in a new order, or pairs of a new key and the present one."""
 Value: TypeAlias = Annotated[
     Any, Operand("object", lambda r, argument: r.plain_value(argument), is_required=True)
 ]

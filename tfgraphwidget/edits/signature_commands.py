@@ -17,7 +17,7 @@ from tfgraphwidget.edits.signature_edits import (
     SignatureRemoval,
     SignatureRenaming,
 )
-from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.graph import Signature, pairs
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor
 from tfgraphwidget.sentences import editor_call
@@ -203,35 +203,37 @@ class RenameSignature(Command):
 @dataclass(frozen=True)
 class OrderSignature(Command):
     """Set the order of the inputs and outputs of a signature, in which `to_module()` and
-    `to_function()` have them.
+    `to_function()` have them, and their keys.
 
     Files keep no order: TensorFlow reads the keys of a signature sorted.
 
     Args:
         name: The signature.
-        inputs: All keys of its inputs in their new order; None for the present one.
+        inputs: All keys of its inputs in their new order, or {new key: key}; None for the present
+            ones.
         outputs: The same for its outputs.
 
     Returns:
         What was changed.
 
     Raises:
-        GraphEditError: There is no such signature, or the keys are not all of its keys.
+        GraphEditError: There is no such signature, the keys are not all of its keys, or two new
+            ones are equal.
 
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.signatures.add("loss", outputs=["loss"])
-        >>> report = editor.signatures.reorder("loss", inputs=["labels", "x"])
+        >>> report = editor.signatures.reorder("loss", inputs={"labels": "labels", "image": "x"})
         >>> editor.signatures["loss"].inputs
-        (('labels', 'labels:0'), ('x', 'x:0'))
+        (('labels', 'labels:0'), ('image', 'x:0'))
     """
 
     method: ClassVar[str] = "signatures.reorder"
 
-    name: str
-    inputs: kinds.Texts = ()
-    outputs: kinds.Texts = ()
+    name: kinds.SignatureName
+    inputs: kinds.KeysInOrder = ()
+    outputs: kinds.KeysInOrder = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -240,20 +242,36 @@ class OrderSignature(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op."""
         signature = signature_of(self.name, context.signatures)
-        sides = []
-        for side, keys, tensors in (
-            ("inputs", self.inputs, signature.inputs),
-            ("outputs", self.outputs, signature.outputs),
-        ):
-            present = tuple(key for key, _ in tensors)
-            if keys and sorted(keys) != sorted(present):
-                raise GraphEditError(
-                    f"signatures.reorder({self.name!r}, {side}={list(keys)}): the {side} are "
-                    f"{names_text(present)}; give each of them once."
-                )
-            sides.append(keys or present)
+        sides = [
+            self._order(side, keys, tensors)
+            for side, keys, tensors in (
+                ("inputs", self.inputs, signature.inputs),
+                ("outputs", self.outputs, signature.outputs),
+            )
+        ]
         note = "Files keep no order of keys: TensorFlow reads them sorted."
         return Patch(signature_edits=(KeyOrder(self.name, *sides),), report=Report((note,)))
+
+    def _order(
+        self, side: str, keys: kinds.KeysInOrder, tensors: tuple[tuple[str, str], ...]
+    ) -> tuple[tuple[str, str], ...]:
+        """The new keys of one side in their order, each with the present one."""
+        present = tuple(key for key, _ in tensors)
+        renamed = tuple((key, key) if isinstance(key, str) else key for key in keys or present)
+        if sorted(key for _, key in renamed) != sorted(present):
+            raise GraphEditError(
+                f"signatures.reorder({self.name!r}, {side}={[key for _, key in renamed]}): the "
+                f"{side} are {names_text(present)}; give each of them once."
+            )
+        new = [key for key, _ in renamed]
+        twice = [key for key in new if not key or new.count(key) > 1]
+        if twice:
+            raise InvalidArgument(
+                side,
+                f"Signature {self.name!r} would have {twice[0]!r} as a key of its {side} twice or "
+                "without a letter; give each of them a key of its own.",
+            )
+        return renamed
 
 
 def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:

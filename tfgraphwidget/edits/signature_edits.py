@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tfgraphwidget.graph import Signature
 
 Signatures = tuple[Signature, ...]
-Tensors = tuple[tuple[str, str], ...]
+Tensors = tuple[tuple[str, str], ...]  # (key, tensor), or (new key, key)
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,13 @@ class KeyRenaming:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """Another order of the inputs and outputs of a signature, by their keys."""
+    """Another order of the inputs and outputs of a signature: pairs of a new key and the present
+    one.
+    """
 
     name: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: Tensors
+    outputs: Tensors
 
     def on(self, signatures: Signatures) -> Signatures:
         """The signatures after the edit."""
@@ -93,6 +95,6 @@ def _with_keys(tensors: Tensors, keys: Mapping[str, str]) -> Tensors:
     return tuple((keys.get(key, key), tensor) for key, tensor in tensors)
 
 
-def _in_order(tensors: Tensors, keys: tuple[str, ...]) -> Tensors:
+def _in_order(tensors: Tensors, keys: Tensors) -> Tensors:
     by_key = dict(tensors)
-    return tuple((key, by_key[key]) for key in keys if key in by_key)
+    return tuple((new, by_key[key]) for new, key in keys if key in by_key)

@@ -1,8 +1,8 @@
-"""The panel's buttons for edits, and the forms that they open.
+"""The panel's buttons for edits, and the fields of all its forms.
 
-A form asks for arguments of the editor's method. What a field takes, whether it may be left empty,
-what it holds at first and what it completes follow from the method and the kinds of the command's
-operands.
+A form asks for arguments of the editor's method, or for the fields of a request. What a field
+takes, whether it may be left empty and what it holds at first follow from the method and the kinds
+of the command's operands, or from the request.
 """
 
 from __future__ import annotations
@@ -10,28 +10,52 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tfgraphwidget.edits import Command, call_signature, operands_of, registry
+from tfgraphwidget.edits import Command, call_signature, hints_of, operands_of, registry
 from tfgraphwidget.graph import CONSTANTS, HANDLES, HANDS_ON, PLACEHOLDERS, WITHOUT_OUTPUTS
+from tfgraphwidget.widget.protocol import requests as p
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+FieldKind = Literal[
+    "text",
+    "python",
+    "count",
+    "switch",
+    "choice",
+    "file",
+    "tensor",
+    "op_type",
+    "signature",
+    "keys",
+    "states",
+]
+"""What a field takes: text; a Python literal; a whole number; True or False; one of its words; the
+path of a file; the name of a tensor, which is completed, or clicked; an op type or a function of
+the notebook, whose parameters and scope are asked for too; one of the graph's signatures; the keys
+of a signature's inputs or outputs, which can be moved and renamed; or, of the part that is cloned,
+the variables and other state for which the opposite of the choice before it holds.
+"""
 
 
 @dataclass(frozen=True)
 class FormField:
-    """One argument that the form of a button asks for.
+    """One argument that a form asks for.
 
     Attributes:
-        key: The parameter of the editor's method.
+        key: The parameter of the editor's method, or the field of the request.
         label: What the form calls it.
         initial: What the field holds at first.
         known: What of the inspected op or scope the field holds at first; None for `initial`.
-        words: Texts to choose from.
-        python: Whether what is typed is a Python literal; else it is text.
+        kind: What it takes.
+        words: Texts to choose from, or to propose.
+        texts: What the form calls those; () for the words themselves.
         optional: Whether the field may be left empty.
-        tensor: Whether it is the name of a tensor, which is completed, or clicked.
-        op_type: Whether it is an op type or a function of the notebook, whose parameters and scope
-            are asked for too.
-        signature: Whether it is one of the graph's signatures, which are listed.
+        only_for: The words of the choice before it for which it is there; () for all.
+        folded: Whether it is less common, below "More options".
         hint: A sentence below the field.
     """
 
@@ -39,12 +63,12 @@ class FormField:
     label: str
     initial: str = ""
     known: Literal["name", "device", "shape", "dtype", "value"] | None = None
+    kind: FieldKind = "text"
     words: tuple[str, ...] = ()
-    python: bool = False
+    texts: tuple[str, ...] = ()
     optional: bool = False
-    tensor: bool = False
-    op_type: bool = False
-    signature: bool = False
+    only_for: tuple[str, ...] = ()
+    folded: bool = False
     hint: str = ""
 
 
@@ -105,6 +129,7 @@ _REPLACING = (
     "Softmax",
     "Identity",
 )
+_DEVICES = ("/device:CPU:0", "/device:GPU:0")
 
 BUTTONS: Mapping[str, EditButton] = {
     "add_control_inputs": EditButton(
@@ -151,7 +176,11 @@ BUTTONS: Mapping[str, EditButton] = {
         order=515,
         group="Signatures",
         keywords="signature_def arguments keys inputs outputs",
-        fields=(FormField("name", "Name"),),
+        fields=(
+            FormField("name", "Signature"),
+            FormField("inputs", "Inputs"),
+            FormField("outputs", "Outputs"),
+        ),
     ),
     "bypass": EditButton(
         "Bypass",
@@ -284,7 +313,7 @@ BUTTONS: Mapping[str, EditButton] = {
                 "device",
                 "Device",
                 known="device",
-                words=("/device:CPU:0", "/device:GPU:0"),
+                words=_DEVICES,
                 hint="If empty, TensorFlow chooses.",
             ),
         ),
@@ -426,7 +455,49 @@ BUTTONS: Mapping[str, EditButton] = {
 method does not say.
 """
 
-_NOTHING_GIVEN = (None, (), "", "same")
+_OTHER_FORMS: Mapping[str, tuple[type[DataclassInstance], tuple[FormField, ...]]] = {
+    "clone": (
+        p.Form,
+        (
+            FormField("into", "into scope"),
+            FormField("variables", "Variables", texts=("own copies", "shared with original")),
+            FormField("others", "", kind="states"),
+            FormField(
+                "init",
+                "Values",
+                texts=("current values", "initial values", "uninitialized"),
+            ),
+            FormField("placeholders", "New placeholders for inputs", folded=True),
+            FormField("reseed", "New random seeds", folded=True),
+            FormField("times", "Copies", kind="count", folded=True),
+            FormField(
+                "device",
+                "Device",
+                words=_DEVICES,
+                folded=True,
+                hint="If empty, each op keeps the device of its original.",
+            ),
+        ),
+    ),
+    "feed": (
+        p.Feed,
+        (
+            FormField("kind", "Value", texts=("Zeros", "Ones", "Random", "Variable", ".npy file")),
+            FormField("shape", "Shape", only_for=("zeros", "ones", "random")),
+            FormField("source", "Name", only_for=("variable",)),
+            FormField("source", "Path", kind="file", only_for=("file",)),
+            FormField("low", "From", only_for=("random",)),
+            FormField("high", "To", only_for=("random",)),
+        ),
+    ),
+    "assign": (
+        p.Assign,
+        (FormField("variable", "Variable"), FormField("overwrite", "Replace one of that name")),
+    ),
+}
+"""The forms that no edit button opens: the command or request whose arguments each asks for, and
+its fields.
+"""
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
@@ -437,6 +508,14 @@ def buttons() -> tuple[tuple[str, EditButton], ...]:
     return tuple((name, _complete_button(name, button)) for name, button in ordered)
 
 
+def other_forms() -> Mapping[str, tuple[FormField, ...]]:
+    """The complete fields of the forms that no edit button opens, by the name of the form."""
+    return {
+        name: tuple(_complete_field(kind, field) for field in fields)
+        for name, (kind, fields) in _OTHER_FORMS.items()
+    }
+
+
 def _complete_button(name: str, button: EditButton) -> EditButton:
     """The button, whose fields have what the method says of them."""
     registration = registry.registration_of(name)
@@ -445,50 +524,38 @@ def _complete_button(name: str, button: EditButton) -> EditButton:
     return replace(button, fields=tuple(_complete_field(kind, field) for field in button.fields))
 
 
-def _complete_field(kind: type[Command], field: FormField) -> FormField:
-    """The field of a form, with what the method's parameter and the kind of the operand say of
-    it.
-    """
-    parameter, operand = (
-        call_signature(kind).parameters[field.key],
-        operands_of(kind).get(field.key),
-    )
+def _complete_field(kind: type[DataclassInstance], field: FormField) -> FormField:
+    """The field of a form, with what the parameter and the kind of the operand say of it."""
+    signature = call_signature(kind) if issubclass(kind, Command) else inspect.signature(kind)
+    parameter = signature.parameters[field.key]
+    annotation = parameter.annotation if issubclass(kind, Command) else hints_of(kind)[field.key]
+    operand = operands_of(kind).get(field.key)
     form = operand.form if operand is not None else ""
-    words = field.words or _words(parameter.annotation)
-    default = parameter.default
+    is_required = parameter.default is inspect.Parameter.empty
+    words = field.words or _words(annotation)
+    takes = field.kind
+    if takes == "text" and form != "device":
+        takes = form or _kind_of(annotation)
     initial = field.initial
-    if (
-        not initial
-        and field.known is None
-        and words
-        and default is inspect.Parameter.empty
-        and form == ""
-    ):
-        initial = words[0]
-    elif (
-        not initial
-        and field.known is None
-        and isinstance(default, bool | int | str)
-        and default != ""
-    ):
-        initial = str(default)
+    if not initial and field.known is None:
+        if takes == "choice" and is_required:
+            initial = words[0]
+        elif isinstance(parameter.default, bool | int | str):
+            initial = str(parameter.default)
     return replace(
         field,
         initial=initial,
+        kind=takes,
         words=words,
-        python=not form and not _is_text(parameter.annotation),
-        optional=form == "device"
-        or (default is not inspect.Parameter.empty and default in _NOTHING_GIVEN),
-        tensor=form == "tensor",
-        op_type=form == "op_type",
-        signature=form == "signature",
+        optional=form == "device" or (not is_required and parameter.default in _NOTHING_GIVEN),
     )
 
 
+_NOTHING_GIVEN = (None, (), "", "same")
+
+
 def _words(annotation: Any) -> tuple[str, ...]:
-    """What there is to choose from: the texts of a Literal, or the two values of a switch."""
-    if annotation in (bool, "bool"):
-        return ("False", "True")
+    """The texts of a Literal, from which one is chosen."""
     if isinstance(annotation, str) and annotation.startswith("Literal["):
         return tuple(
             text.strip(' "') for text in annotation[len("Literal[") :].partition("]")[0].split(",")
@@ -497,12 +564,14 @@ def _words(annotation: Any) -> tuple[str, ...]:
     return words if words and all(isinstance(word, str) for word in words) else ()
 
 
-def _is_text(annotation: Any) -> bool:
-    """Whether what is typed is text, rather than a Python literal."""
-    if annotation is str or all(isinstance(word, str) for word in get_args(annotation) or (0,)):
-        return True
-    text = annotation if isinstance(annotation, str) else ""
-    return (
-        text.startswith(("str", "OpLike", "TensorLike", "DTypeLike", "Literal["))
-        and "Iterable" not in text
-    )
+def _kind_of(annotation: Any) -> FieldKind:
+    """What a field takes for a parameter whose operand does not say it."""
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if _words(annotation):
+        return "choice"
+    if name == "bool":
+        return "switch"
+    if name == "int":
+        return "count"
+    is_text = name.startswith(("str", "OpLike", "TensorLike", "DTypeLike"))
+    return "text" if is_text and "Iterable" not in name else "python"

@@ -5,7 +5,9 @@ notebook.
 from __future__ import annotations
 
 import ast
+import contextlib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +88,8 @@ class ValueForms:
         return values
 
     def assign(self, request: p.Assign) -> p.VariableReply:
-        """Make a value a variable, or propose a name; say so if a variable has the name and shall
-        not be replaced.
+        """Make a value a variable, or propose a name. Raises InvalidArgument if a variable has the
+        name and shall not be replaced.
         """
         if not request.variable:
             op, index = split_tensor(request.name.rstrip("/"))[0], self._editor._core.index
@@ -98,7 +100,7 @@ class ValueForms:
         try:
             self._namespace.assign(request.variable, value, overwrite=request.overwrite)
         except NameTaken as error:
-            return p.VariableReply(request.variable, exists=error.why)
+            raise InvalidArgument("variable", error.why) from None
         return p.VariableReply(request.variable, str(value.dtype), str(value.shape))
 
     def _known_value(self, name: str) -> Any:
@@ -143,11 +145,18 @@ class ValueForms:
 
     def _value(self, feed: p.Feed) -> Any:
         dtype, static = self._spec(feed.tensor)
-        if feed.kind not in ("variable", "file"):
-            return _generate_value(feed, dtype, _shape(feed, static))
-        is_variable = feed.kind == "variable"
-        value = self._variable(feed) if is_variable else _from_file(feed, self._exporter.folder)
-        return feed_array(value, feed.tensor, feed.source, dtype, static)
+        is_made = feed.kind not in ("variable", "file")
+        with _field(feed, "shape" if is_made else "source"):
+            if not is_made:
+                value = (
+                    self._variable(feed)
+                    if feed.kind == "variable"
+                    else _from_file(feed, self._exporter.folder)
+                )
+                return feed_array(value, feed.tensor, feed.source, dtype, static)
+            shape = _shape(feed, static)
+        with _field(feed, "low"):
+            return _generate_value(feed, dtype, shape)
 
     def _variable(self, feed: p.Feed) -> object:
         try:
@@ -157,6 +166,16 @@ class ValueForms:
 
 
 _MOST_NAMES = 100
+
+
+@contextlib.contextmanager
+def _field(feed: p.Feed, key: str) -> Iterator[None]:
+    """A refusal is about this field of a feed, which the form calls by the tensor and the key."""
+    try:
+        yield
+    except InvalidArgument as error:
+        error.argument = f"{feed.tensor} {key}"
+        raise
 
 
 def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:

@@ -113,7 +113,7 @@ describe("forms", () => {
   test("text is quoted, Python is not, and what may be empty is left out", () => {
     const fields = [
       { key: "new", label: "Name" },
-      { key: "value", label: "Value", python: true },
+      { key: "value", label: "Value", kind: "python" as const },
       { key: "dtype", label: "Dtype", optional: true },
     ];
     expect(argumentsOf(fields, { new: ' a"b ', value: "[1, 2]", dtype: " " })).toEqual({

@@ -1,11 +1,6 @@
 // What a clone would do: when it is asked, and how it is told.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  filterStates,
-  optionsText,
-  parseCopies,
-  StateModes,
-} from "../../src/panels/clone/clone-form";
+import { cloneOf } from "../../src/panels/clone/clone-form";
 import {
   factsOf,
   headline,
@@ -14,7 +9,9 @@ import {
   plural,
   sampleText,
 } from "../../src/panels/clone/clone-preview";
-import type { PartState } from "../../src/protocol/messages";
+import { filterStates, StateModes } from "../../src/panels/clone/state-switches";
+import { moreText } from "../../src/panels/controls/fields";
+import { FORMS, type PartState } from "../../src/protocol/messages";
 import { drawn, painted, plainForm, previewed } from "../example-graph";
 import { opened, openedOn, refused } from "../kernel";
 
@@ -187,13 +184,9 @@ describe("own or shared", () => {
     expect(modes.text()).toBe(moved.length === 0 ? "Choose for each of 3" : modes.text());
   });
 
-  test("says how many of each, and whether any is own", () => {
+  test("says how many of each", () => {
     expect(some("own", "b").text()).toBe("2 own, 1 shared");
     expect(some("shared", "b").text()).toBe("1 own, 2 shared");
-    expect(some("own", "a", "b", "c").anyOwn).toBe(false);
-    expect(some("shared").anyOwn).toBe(false);
-    expect(some("shared", "a").anyOwn).toBe(true);
-    expect(new StateModes().anyOwn).toBe(true);
   });
 
   test("what is not in the part any more is forgotten", () => {
@@ -227,8 +220,15 @@ describe("own or shared", () => {
   });
 });
 
-test("one copy needs no number behind its name, and what is not a number is one copy", () => {
-  expect(["", "1", "0", "-3", "x", "2", "12"].map(parseCopies)).toEqual([
+const plain = Object.fromEntries(FORMS.clone.map(({ key, initial = "" }) => [key, initial]));
+
+test("the form that nobody touched is a clone with its own variables", () => {
+  expect(cloneOf({ ...plain, into: "copy" })).toEqual({ ...plainForm, into: "copy" });
+});
+
+test("one copy needs no number after its name, and what is not a number is one copy", () => {
+  const copies = ["", "1", "0", "-3", "x", "2", "12"];
+  expect(copies.map((times) => cloneOf({ ...plain, times }).times)).toEqual([
     null,
     null,
     null,
@@ -239,9 +239,12 @@ test("one copy needs no number behind its name, and what is not a number is one 
   ]);
 });
 
-test("options that are set can be read while they are closed", () => {
-  expect(optionsText(plainForm)).toBe("More options");
-  expect(optionsText({ placeholders: true, reseed: true, times: 3, device: "/gpu:0" })).toBe(
-    "More: placeholders, new seeds, 3 copies, /gpu:0",
+test("options that are set can be read while they are folded", () => {
+  const fields = (values: Record<string, string>) =>
+    FORMS.clone.map((field) => ({ ...field, value: values[field.key] ?? field.initial ?? "" }));
+  expect(moreText(fields({ into: "copy", variables: "shared" }))).toBe("More options");
+  const set = { placeholders: "True", reseed: "True", times: "3", device: "/gpu:0" };
+  expect(moreText(fields(set))).toBe(
+    "More: new placeholders for inputs, new random seeds, copies: 3, device: /gpu:0",
   );
 });

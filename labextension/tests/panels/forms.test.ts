@@ -2,8 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { lineTensor } from "../../src/interaction/line-tensor";
 import { costText } from "../../src/panels/costs/cost-table";
-import { problemOf } from "../../src/panels/forms/parameter-field";
-import type { InspectReply, Parameter } from "../../src/protocol/messages";
+import { feedOf } from "../../src/panels/forms/feed-form";
+import { keysAsPython, keysProblem } from "../../src/panels/forms/key-list";
+import { parameterField, parameterValue, problemOf } from "../../src/panels/forms/parameter-field";
+import {
+  EDIT_BUTTONS,
+  type Feed,
+  FORMS,
+  type InspectReply,
+  type Parameter,
+} from "../../src/protocol/messages";
 import { CLOSED, OP, OPEN, type Scene } from "../../src/protocol/scene";
 
 const parameter = (change: Partial<Parameter>): Parameter => ({
@@ -49,6 +57,65 @@ describe("what is typed for a parameter is checked at its field", () => {
       "alpha must be at least 1.",
     );
   });
+});
+
+test("a parameter is a field of its kind, and at its default nothing", () => {
+  const kindOf = (change: Partial<Parameter>) => parameterField(parameter(change)).kind;
+  expect(kindOf({ kind: "bool" })).toBe("switch");
+  expect(kindOf({ kind: "string", allowed: ["NHWC", "NCHW"] })).toBe("choice");
+  expect(kindOf({ kind: "string", many: true, allowed: ["a"] })).toBe("text");
+  const format = parameter({ kind: "string", allowed: ["NHWC", "NCHW"], default: "'NHWC'" });
+  expect(parameterField(format).initial).toBe("NHWC");
+  expect([parameterValue(format, "NHWC"), parameterValue(format, "NCHW")]).toEqual(["", '"NCHW"']);
+  expect(parameterValue(parameter({}), "0.1")).toBe("0.1");
+});
+
+describe("the keys of a signature", () => {
+  const present = ["x", "size"];
+  test("are a list where they are moved, a dict where they are renamed, else nothing", () => {
+    const python = (...keys: [string, string][]) => keysAsPython(keys, present);
+    expect(python(["x", "x"], ["size", "size"])).toBe("");
+    expect(python(["size", "size"], ["x", "x"])).toBe('["size","x"]');
+    expect(python(["size", "size"], ["image", "x"])).toBe('{"size": "size", "image": "x"}');
+  });
+});
+
+test("a key is neither empty nor there twice on its side", () => {
+  const why = (...typed: string[]) =>
+    keysProblem(
+      "Inputs",
+      typed.map((key) => [key, "x"]),
+    );
+  expect(why("x", "")).toBe("Each input and output needs a key.");
+  expect(why("x", "x")).toContain("Two inputs have the key x");
+  expect(why("x", "y")).toBe("");
+});
+
+test("what is fed is the last feed with the fields that are there", () => {
+  const last: Feed = { tensor: "x:0", kind: "random", shape: "[2]", low: 0, high: 1, source: "a" };
+  expect(feedOf(last, { kind: "random", shape: "[3]", low: "2", high: "" })).toEqual({
+    ...last,
+    shape: "[3]",
+    low: 2,
+    high: 0,
+  });
+  expect(feedOf(last, { kind: "variable", source: "b" })).toEqual({
+    ...last,
+    kind: "variable",
+    source: "b",
+  });
+});
+
+test("a field that is there for some words has a choice before it with those words", () => {
+  for (const fields of [...EDIT_BUTTONS.map(({ fields = [] }) => fields), ...Object.values(FORMS)])
+    for (const [i, { only_for = [] }] of fields.entries()) {
+      const words =
+        fields
+          .slice(0, i)
+          .filter(({ kind }) => kind === "choice")
+          .at(-1)?.words ?? [];
+      expect(words).toEqual(expect.arrayContaining(only_for));
+    }
 });
 
 test("costs have three digits and a prefix", () => {

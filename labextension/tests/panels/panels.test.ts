@@ -1,12 +1,12 @@
 // What the panels say, without a page.
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { ProposedValue, VALUES, VARIABLES } from "../../src/panels/clone/clone-form";
+import { expect, test } from "vitest";
 import { TOOLS } from "../../src/panels/controls/drag-tools";
 import { firstSentence, totalText } from "../../src/panels/controls/messages";
 import { summaryText } from "../../src/panels/history/changes";
 import { changedText } from "../../src/panels/history/history";
 import { countText } from "../../src/panels/selection/selection";
+import { FORMS } from "../../src/protocol/messages";
 import { state } from "../example-graph";
 
 test("the size of a selection: of tensors no ops; of half a boundary, what is missing", () => {
@@ -48,26 +48,9 @@ test("the changes say what the graph is compared with, where that is known", () 
   expect(summaryText("", false)).toBe("No op differs.");
 });
 
-describe("what a clone's variables begin with", () => {
-  test("is what the kernel proposes, whenever that changes", () => {
-    const values = new ProposedValue<keyof typeof VALUES>();
-    expect(values.next("initial")).toBe("initial");
-    expect(values.next("initial")).toBeNull();
-    expect(values.next("current")).toBe("current");
-  });
-
-  test("is what the person has chosen, once they have", () => {
-    const values = new ProposedValue<keyof typeof VALUES>();
-    values.next("initial");
-    values.choose();
-    expect(values.next("current")).toBeNull();
-    expect(values.next("none")).toBeNull();
-  });
-
-  test("is said in so few letters that the panel does not cut it", () => {
-    for (const text of Object.values({ ...VALUES, ...VARIABLES }))
-      expect(text.length).toBeLessThanOrEqual(21);
-  });
+test("the texts of a choice are so short that the panel does not cut them", () => {
+  for (const text of FORMS.clone.flatMap(({ texts = [] }) => texts))
+    expect(text.length).toBeLessThanOrEqual(21);
 });
 
 test("each way to draw a box says what Ctrl and Alt do", () => {

@@ -125,7 +125,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     hand.right_click("product")
     hand.choose("Values")
     row = hand.menu.get_by_role("group", name="x:0")
-    kind = row.get_by_role("combobox", name="Value of x:0")
+    kind = row.get_by_role("combobox", name="Value", exact=True)
     kind.select_option("Zeros")
     row.get_by_role("textbox", name="Shape").fill("[2, 64]")
     hand.click(hand.menu.get_by_role("button", name="Run"))
@@ -145,8 +145,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     # Random values in a range that is typed: first one that cannot be.
     hand.click(panel.get_by_role("button", name="Feeds …"))
     row = panel.get_by_role("group", name="x:0")
-    expect(row.get_by_role("combobox", name="Value of x:0")).to_have_value("zeros")
-    row.get_by_role("combobox", name="Value of x:0").select_option("Random")
+    expect(row.get_by_role("combobox", name="Value", exact=True)).to_have_value("zeros")
+    row.get_by_role("combobox", name="Value", exact=True).select_option("Random")
     low, high = (row.get_by_role("textbox", name=name) for name in ("From", "To"))
     hand.fill(low, "3")
     hand.fill(high, "2")
@@ -197,7 +197,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     expect(panel.get_by_role("group", name="Value in the last run")).to_contain_text("2×3")
     hand.click(panel.get_by_role("button", name="Feeds …"))
     row = panel.get_by_role("group", name="x:0")
-    expect(row.get_by_role("combobox", name="Value of x:0")).to_have_value("random")
+    expect(row.get_by_role("combobox", name="Value", exact=True)).to_have_value("random")
     for name, value in (("Shape", "[2, 64]"), ("From", "2"), ("To", "3")):
         expect(row.get_by_role("textbox", name=name)).to_have_value(value)
     shoot(page, "feeds_reloaded_dark")
@@ -261,8 +261,8 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert hand.clicks == 2
     panel.get_by_role("button", name="Feeds …").click()
     row = panel.get_by_role("group", name="x:0")
-    row.get_by_role("combobox", name="Value of x:0").select_option("variable")
-    row.get_by_role("combobox", name="Variable of the notebook, or path of the file").fill("batch")
+    row.get_by_role("combobox", name="Value", exact=True).select_option("variable")
+    row.get_by_role("combobox", name="Name").fill("batch")
     panel.get_by_role("button", name="Run").click()
     expect(seen).to_contain_text("3024")
     assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].value.tolist()[0]") == [
@@ -272,8 +272,8 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     ]
     shoot(page, "values_light")
     panel.get_by_role("button", name="Feeds …").click()
-    row.get_by_role("combobox", name="Value of x:0").select_option("file")
-    row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
+    row.get_by_role("combobox", name="Value", exact=True).select_option("file")
+    row.get_by_role("textbox", name="Path").fill("x.npy")
     panel.get_by_role("button", name="Run").click()
     expect(seen).to_contain_text("3×3")
     assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [3, 3]

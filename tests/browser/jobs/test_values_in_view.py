@@ -59,9 +59,9 @@ def test_a_result_comes_into_view_and_only_what_fits_is_offered(
     # Neither tensors and variables of a graph, nor arrays of another shape.
     panel.get_by_role("button", name="Values", exact=True).click()
     row = panel.get_by_role("group", name="x:0")
-    row.get_by_role("combobox", name="Value of x:0").select_option("variable")
+    row.get_by_role("combobox", name="Value", exact=True).select_option("variable")
     assert row.evaluate(OPTIONS) == ["eager", "batch"]
-    source = row.get_by_role("combobox", name="Variable of the notebook, or path of the file")
+    source = row.get_by_role("combobox", name="Name")
     for name, why in (
         (
             "weights",

@@ -466,14 +466,11 @@ class Feeds:
 class VariableReply:
     """A variable of the notebook that holds a value; `dtype` is "" for a name that is only
     proposed.
-
-    `exists` is a sentence on a variable of that name that is there, and was not replaced, or "".
     """
 
     variable: str
     dtype: str = ""
     shape: str = ""
-    exists: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

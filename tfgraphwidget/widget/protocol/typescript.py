@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 from tfgraphwidget.export import SaveOption
 from tfgraphwidget.naming import first_paragraph
-from tfgraphwidget.widget.edit_buttons import EditButton, FormField, buttons
+from tfgraphwidget.widget.edit_buttons import EditButton, FormField, buttons, other_forms
 from tfgraphwidget.widget.protocol import (
     Attribute,
     BoundaryTensor,
@@ -104,7 +104,7 @@ def to_typescript() -> str:
     for name, union in (("Request", Request), ("Reply", Reply)):
         members = "\n".join(f"  | {_type_name(kind)}" for kind in get_args(union))
         parts.append(f"export type {name} =\n{members};\n")
-    parts.append(_buttons())
+    parts += [_buttons(), _other_forms()]
     return "\n".join(parts)
 
 
@@ -115,6 +115,17 @@ def _buttons() -> str:
     kind = 'readonly (EditButton & { command: ChangeRequest["command"] })[]'
     doc = "/** The panel's buttons for edits, in their order. */"
     return f"{doc}\nexport const EDIT_BUTTONS: {kind} = [\n{entries}];\n"
+
+
+def _other_forms() -> str:
+    """The fields of the forms that no edit button opens, as a constant."""
+    lines = [
+        f"  {name}: {json.dumps([_set_fields(field) for field in fields])},\n"
+        for name, fields in other_forms().items()
+    ]
+    kind = f"Record<{' | '.join(json.dumps(name) for name in other_forms())}, FormField[]>"
+    doc = "/** The fields of the forms that no edit button opens. */"
+    return f"{doc}\nexport const FORMS: Readonly<{kind}> = {{\n{''.join(lines)}}};\n"
 
 
 def _set_fields(value: Any) -> dict[str, object]:

@@ -9,10 +9,12 @@ import {
   type InspectReply,
   type ModelEnd,
 } from "../../protocol/messages";
-import type { EditCommand, Field } from "./edit-form";
+import type { EditCommand } from "./edit-form";
+import type { Field } from "./fields";
 
 type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
 
+const NO_INPUT = "The graph has no input whose size can be changed.";
 const NOTHING: Known = { name: "", device: "", shape: "", dtype: "", value: "" };
 
 /**
@@ -91,7 +93,10 @@ export function inputSizeCommand(inputs: readonly ModelEnd[]): EditCommand {
     title: "Change the shape of an input",
     keywords: "placeholder resolution image shape",
     what: [],
-    fields: [{ key: "what", label: "Input", choices }, ...fieldsOf("set_input")],
+    fields: [
+      { key: "what", label: "Input", kind: "choice", choices, none: NO_INPUT },
+      ...fieldsOf("set_input"),
+    ],
     previewed: true,
   };
 }

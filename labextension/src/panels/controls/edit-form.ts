@@ -1,41 +1,21 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
 import { type CommandName, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { FormField } from "../../protocol/messages";
 import {
   button,
+  type Child,
   element,
   ICONS,
   icon,
   releaseFocus,
   scrollToShow,
   taskButton,
-  uniqueId,
 } from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
-import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
-import { suggest } from "./combobox";
 import { createEditPreview } from "./edit-preview";
-import { createForm, labeledField, submitButton, TEXT } from "./form-fields";
-
-/** A field of a form: what the kernel says of it, and what only the page knows. */
-export interface Field extends Omit<FormField, "known" | "words"> {
-  readonly words?: readonly string[];
-  /** Text before the input, which is a part of the value: the scope of a name. */
-  readonly prefix?: string;
-  /** The input is a scope, "" for none; the value is this name in it. */
-  readonly inScope?: string;
-  /** What is edited, to choose from; such a field has the key "what". */
-  readonly choices?: readonly Choice[];
-}
-
-/** An entry of a list, and what fields hold by their keys once it is chosen. */
-interface Choice {
-  readonly value: string;
-  readonly text?: string;
-  readonly fills?: Values;
-}
+import { type Field, type FieldKind, FieldSet, type Values } from "./fields";
+import { createForm, submitButton } from "./form-fields";
 
 /** One edit as a button: `what` it is of, and the fields that must be filled in first. */
 export interface EditCommand {
@@ -53,10 +33,8 @@ export interface EditCommand {
   readonly keywords?: string;
 }
 
-export type Values = Readonly<Record<string, string>>;
-const NO_INPUT = "The graph has no input whose size can be changed.";
-/** Milliseconds without a key before names are looked for. */
-const PAUSE = 150;
+/** The kinds of fields that hold text; the others hold Python literals. */
+const TEXTS: readonly FieldKind[] = ["text", "choice", "file", "tensor", "op_type", "signature"];
 
 /** The values of a form as arguments of the edit. */
 export function argumentsOf(fields: readonly Field[], values: Values): Options {
@@ -65,160 +43,71 @@ export function argumentsOf(fields: readonly Field[], values: Values): Options {
     ({ key, optional, inScope }) => key !== "what" && (inScope || !optional || isFilled(key)),
   );
   return Object.fromEntries(
-    filled.map(({ key, python, prefix = "", inScope }) => {
+    filled.map(({ key, kind = "text", prefix = "", inScope }) => {
       const typed = (values[key] ?? "").trim();
       const value = inScope
         ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/")
         : typed;
-      return [key, python ? value : quote(`${prefix}${value}`)];
+      return [key, TEXTS.includes(kind) ? quote(`${prefix}${value}`) : value];
     }),
   );
 }
 
-/** `apply` says whether it was done; then, and after Escape, `close` is called. */
-export function inlineForm(
-  fields: readonly Field[],
+interface FormSpec {
+  readonly fields: readonly Field[];
+  /** Whether it was done; if not, the status says why. */
+  readonly apply: (values: Values) => Promise<boolean>;
+  readonly close: () => void;
+  /** What the button says. */
+  readonly submit?: string;
+  /** The edit that is previewed. */
+  readonly call?: ((values: Values) => EditCall) | undefined;
+}
+
+/** A form of fields. */
+export function fieldsForm(
+  { fields, apply, close, submit = "Apply", call }: FormSpec,
   parts: Parts,
-  apply: (values: Values) => Promise<boolean>,
-  close: () => void,
-  call?: (values: Values) => EditCall,
 ): HTMLFormElement {
-  const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
-  const submit = submitButton("Apply");
-  const content: HTMLElement[] = [];
-  for (const { field, input } of inputs) {
-    content.push(labeledField(field.label, input), ...proposals(field, input, parts));
-    if (field.prefix) input.before(prefixOf(field.prefix, input));
-    if (field.hint) content.push(element("p", { class: "tgw-hint" }, field.hint));
-    if (input instanceof HTMLSelectElement) {
-      const others = new Map(inputs.map(({ field, input }) => [field.key, input]));
-      void choicesOf(field, parts).then((choices) => {
-        listChoices(choices, input, others, submit, field.choices ? NO_INPUT : NO_SIGNATURE);
-        preview?.update(true);
-      });
-    }
-  }
-  const values = (): Values =>
-    Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
+  const set = new FieldSet(fields, parts, () => preview?.update(true));
   const preview =
-    call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
-  if (preview) content.push(preview.root);
-  const end = () => {
-    preview?.close();
-    close();
-  };
-  const form = createForm({
-    content,
-    buttons: [submit],
-    submit: async () => {
-      if (await apply(values())) end();
+    call && createEditPreview(parts, () => (form.checkValidity() ? call(set.values()) : null));
+  const form = setsForm(
+    { sets: [set], submit, content: [set.root, ...(preview ? [preview.root] : [])] },
+    parts,
+    () => apply(set.values()),
+    () => {
+      preview?.close();
+      close();
     },
-    close: end,
-  });
+  );
   form.addEventListener("input", () => preview?.update());
   preview?.update(true);
   return form;
 }
 
-function inputOf({
-  key,
-  initial = "",
-  optional,
-  python,
-  signature,
-  choices,
-}: Field): HTMLInputElement | HTMLSelectElement {
-  if (signature || choices)
-    return element("select", { class: "tgw-input", name: key, required: true });
-  const input = element("input", {
-    ...TEXT,
-    class: "tgw-input tgw-mono",
-    name: key,
-    required: !optional && !python,
-  });
-  input.value = initial;
-  return input;
+interface SetsSpec {
+  readonly sets: readonly FieldSet[];
+  readonly submit: string;
+  readonly content: readonly Child[];
 }
 
-/** What a field proposes while one types. */
-function proposals(
-  { tensor, words }: Field,
-  input: HTMLInputElement | HTMLSelectElement,
-  parts: Parts,
-): HTMLElement[] {
-  if (!(input instanceof HTMLInputElement)) return [];
-  if (tensor) return completion(input, parts);
-  return words ? [suggest(input, words)] : [];
-}
-
-async function choicesOf({ choices }: Field, parts: Parts): Promise<readonly Choice[]> {
-  const named = (value: string) => ({ value, fills: { new: value } });
-  return choices ?? (await signatureNames(parts)).map(named);
-}
-
-/**
- * Fill a list; without any entry there is nothing to apply, and the form says why. The other fields
- * hold what the chosen entry fills in until the user types something else; text is selected where
- * one types.
- */
-function listChoices(
-  choices: readonly Choice[],
-  select: HTMLSelectElement,
-  others: ReadonlyMap<string, HTMLInputElement | HTMLSelectElement>,
-  submit: HTMLButtonElement,
-  none: string,
-): void {
-  const entries = choices.map(({ value, text = value }) => element("option", { value }, text));
-  select.replaceChildren(...entries);
-  submit.disabled = choices.length === 0;
-  if (submit.disabled)
-    submit.parentElement?.before(element("p", { class: "tgw-field-error", role: "alert" }, none));
-  let filled: Values = {};
-  const fill = () => {
-    const next = choices[select.selectedIndex]?.fills ?? {};
-    for (const [key, text] of Object.entries(next)) {
-      const input = others.get(key);
-      if (!(input instanceof HTMLInputElement) || input.value !== (filled[key] ?? "")) continue;
-      input.value = text;
-      if (input.matches(":focus")) input.select();
-    }
-    filled = next;
+/** A form of several sets of fields: the field that is refused says why, else the status does. */
+export function setsForm(
+  { sets, submit, content }: SetsSpec,
+  { store }: Pick<Parts, "store">,
+  apply: () => Promise<boolean>,
+  close: () => void,
+): HTMLFormElement {
+  const run = async () => {
+    for (const set of sets) set.refuse("");
+    if (!sets.every((set) => set.check())) return;
+    if (await apply()) return close();
+    const { text = "", argument = "", fixes = [] } = store.value.status ?? {};
+    const isSaid = sets.some((set) => set.refuse(text, argument));
+    if (isSaid && fixes.length === 0) store.set({ status: null });
   };
-  select.addEventListener("change", fill);
-  fill();
-}
-
-/** The scope before a name that is edited; a long one is cut at its beginning. */
-function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
-  const id = uniqueId();
-  input.setAttribute("aria-describedby", id);
-  return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
-}
-
-/**
- * Tensors of ops with the text in their name; and a button that takes the op that is clicked next.
- */
-export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
-  const list = suggest(input);
-  let timer = 0;
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(async () => {
-      const hits = await actions.edits.complete(input.value.replace(/:\d*$/, ""));
-      list.replaceChildren(...hits.map(({ name }) => element("option", { value: `${name}:0` })));
-    }, PAUSE);
-  });
-  const take = (op: string) => {
-    input.value = `${op}:0`;
-    input.focus();
-  };
-  const pick = button(
-    { class: "tgw-text-button tgw-pick", title: "Pick an op" },
-    () => store.set({ picking: { ask: "Click an op to pick it; press Escape to cancel.", take } }),
-    icon(ICONS.target),
-    "Click an op",
-  );
-  return [list, pick];
+  return createForm({ content, buttons: [submitButton(submit)], submit: run, close });
 }
 
 /** The edit that a form describes. */
@@ -252,15 +141,16 @@ export function commandForm(
 ): HTMLFormElement {
   const { command: name, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
-  if (name === "order_signature") return signatureForm(parts, close);
   if (name === "replace_all") return replaceAllForm(fields, searchedPattern(parts), parts, close);
-  if (!field?.op_type || (name !== "insert" && name !== "replace"))
-    return inlineForm(
-      fields,
+  if (field?.kind !== "op_type" || (name !== "insert" && name !== "replace"))
+    return fieldsForm(
+      {
+        fields,
+        apply: (values) => applyCommand(command, parts, values),
+        close,
+        call: previewed ? (values) => callOf(command, values) : undefined,
+      },
       parts,
-      (values) => applyCommand(command, parts, values),
-      close,
-      previewed ? (values) => callOf(command, values) : undefined,
     );
   const apply: ApplyOp = ({ options, variables }) =>
     parts.actions.edits.change(name, what, { ...fixed, ...options }, variables);

@@ -29,6 +29,20 @@ export function checkboxField(label: string, box: HTMLInputElement): HTMLElement
   return element("label", { class: "tgw-tick" }, box, element("span", {}, label));
 }
 
+/** What shows a field, and what it holds. */
+export interface Control {
+  readonly input: HTMLElement;
+  /** What is below it. */
+  readonly others?: readonly HTMLElement[];
+  /** Text, or for kinds that are no text a Python literal; "" for nothing. */
+  value(): string;
+  fill(text: string): void;
+  /** Why what it holds cannot be, or "". */
+  check?(): string;
+  /** Called with the word of the choice before it. */
+  follow?(word: string): void;
+}
+
 interface FormNeeds {
   readonly attributes?: Attributes;
   readonly content: readonly Child[];

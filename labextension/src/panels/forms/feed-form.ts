@@ -1,10 +1,15 @@
 // The form that asks for the values of placeholders, where a run needs them; what was fed last is
 // proposed again.
 import type { Parts } from "../../interaction/parts";
-import type { Feed, FeedField, Feeds } from "../../protocol/messages";
-import { browseButton } from "../controls/browse-button";
-import { suggest } from "../controls/combobox";
-import { createForm, ErrorLine, selectField, submitButton, TEXT } from "../controls/form-fields";
+import {
+  type Feed,
+  type FeedField,
+  type Feeds,
+  FORMS,
+  type FormField,
+} from "../../protocol/messages";
+import { setsForm } from "../controls/edit-form";
+import { type Field, FieldSet, type Values } from "../controls/fields";
 import { element, releaseFocus, scrollToShow, setAttributes } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
@@ -69,115 +74,61 @@ export function feedForm(
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const rows = fields.map((field) => feedRow(field, parts));
-  const error = new ErrorLine();
-  const submit = async () => {
-    for (const row of rows) row.refuse("");
-    const feeds = rows.map((row) => row.feed());
-    if (await run(target, parts, feeds)) return close();
-    const { status } = parts.store.value;
-    const row = rows.find(({ tensor }) => tensor === status?.argument);
-    row?.refuse(status?.text ?? "");
-    error.say(row ? "" : (status?.text ?? ""));
-    parts.store.set({ status: null }); // the form says it
-  };
-  return createForm({
-    attributes: { class: "tgw-inline tgw-feed-form", novalidate: true, "aria-label": "Feeds" },
-    content: [...rows.map(({ root }) => root), error.root],
-    buttons: [submitButton("Run")],
-    submit,
-    close,
-  });
-}
-
-const KINDS: Record<Feed["kind"], string> = {
-  zeros: "Zeros",
-  ones: "Ones",
-  random: "Random",
-  variable: "Variable",
-  file: ".npy file",
-};
-
-interface FeedRow {
-  readonly tensor: string;
-  readonly root: HTMLElement;
-  feed(): Feed;
-  refuse(why: string): void;
-}
-
-function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Parts): FeedRow {
-  const label = element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, ""));
-  const about = element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`));
-  const { random: _, ...kindsOfText } = KINDS;
-  const kind = selectField<Feed["kind"]>("kind", dtype === "string" ? kindsOfText : KINDS);
-  kind.select.value = feed.kind;
-  setAttributes(kind.select, { "aria-label": `Value of ${tensor}` });
-  const input = (name: string, text: string, title: string) => {
-    const field = element("input", {
-      ...TEXT,
-      class: "tgw-input tgw-mono",
-      name,
-      "aria-label": title,
-      title,
-    });
-    field.value = text;
-    return field;
-  };
-  const sizes = input("shape", feed.shape, "Shape");
-  const low = input("low", String(feed.low), "From");
-  const high = input("high", String(feed.high), "To");
-  const source = input("source", feed.source, "Variable of the notebook, or path of the file");
-  const names = suggest(source, variables);
-  const file = { title: "Choose a .npy file", kind: "file", suffix: ".npy" } as const;
-  const browse = element("div", { class: "tgw-feed-browse" }, ...browseButton(source, parts, file));
-  const error = new ErrorLine();
-  const range = element("span", { class: "tgw-feed-range" }, low, "to", high);
-  const root = element(
-    "div",
-    { class: "tgw-feed", role: "group", "aria-label": tensor },
-    element("div", { class: "tgw-titled" }, label, about),
-    element("div", { class: "tgw-feed-line" }, kind.select, sizes, source, names),
-    browse,
-    range,
-    error.root,
+  const sets = fields.map(
+    (field) => new FieldSet(feedFields(field), parts, undefined, field.tensor),
   );
-  const update = () => {
-    const chosen = kind.value();
-    const isMade = chosen !== "variable" && chosen !== "file";
-    sizes.hidden = !isMade || sizes.value === "[]";
-    source.hidden = isMade;
-    browse.hidden = chosen !== "file";
-    range.hidden = chosen !== "random";
-    setAttributes(source, {
-      list: chosen === "variable" ? names.id : undefined,
-      placeholder: chosen === "file" ? "data/x.npy" : "name",
-    });
-  };
-  kind.select.addEventListener("change", () => {
-    // some browsers leave the focus in a field that is hidden now, and a menu closes without it
-    kind.select.focus();
-    update();
-    if (!source.hidden) source.focus();
+  const rows = fields.map(({ tensor, dtype, shape }, i) =>
+    element(
+      "div",
+      { class: "tgw-feed", role: "group", "aria-label": tensor },
+      element(
+        "div",
+        { class: "tgw-titled" },
+        element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, "")),
+        element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`)),
+      ),
+      ...(sets[i] ? [sets[i].root] : []),
+    ),
+  );
+  const feeds = () => fields.map(({ feed }, i) => feedOf(feed, sets[i]?.values() ?? {}));
+  const form = setsForm(
+    { sets, submit: "Run", content: rows },
+    parts,
+    () => run(target, parts, feeds()),
+    close,
+  );
+  setAttributes(form, {
+    class: "tgw-inline tgw-feed-form",
+    novalidate: true,
+    "aria-label": "Feeds",
   });
-  update();
-  const number = (field: HTMLInputElement) => Number.parseFloat(field.value) || 0;
+  return form;
+}
+
+/** The fields for a placeholder: a scalar has no shape, and no text is random. */
+function feedFields({ dtype, feed, variables }: FeedField): Field[] {
+  return FORMS.feed
+    .filter(({ key }) => key !== "shape" || feed.shape !== "[]")
+    .map((field) => ({
+      ...field,
+      ...(field.key === "kind" && dtype === "string" && withoutWord(field, "random")),
+      ...(field.key === "source" && field.kind !== "file" && { words: variables }),
+      initial: String(feed[field.key as keyof Feed]),
+    }));
+}
+
+function withoutWord({ words = [], texts = [] }: FormField, word: string): Partial<FormField> {
+  const isOther = (_: string, i: number) => words[i] !== word;
+  return { words: words.filter(isOther), texts: texts.filter(isOther) };
+}
+
+/** What is fed: the last feed, with what the fields hold. */
+export function feedOf(last: Feed, values: Values): Feed {
+  const number = (text = "0") => Number.parseFloat(text) || 0;
   return {
-    tensor,
-    root,
-    feed: () => ({
-      tensor,
-      kind: kind.value(),
-      shape: sizes.value.trim(),
-      low: number(low),
-      high: number(high),
-      source: source.value.trim(),
-    }),
-    refuse: (why) => {
-      error.say(why);
-      const isRangeWrong = kind.value() === "random" && number(low) > number(high);
-      const wrong = why === "" ? [] : isRangeWrong ? [low, high] : [sizes, source];
-      for (const field of [sizes, source, low, high])
-        setAttributes(field, { "aria-invalid": wrong.includes(field) ? "true" : undefined });
-    },
+    ...last,
+    ...values,
+    low: values["low"] === undefined ? last.low : number(values["low"]),
+    high: values["high"] === undefined ? last.high : number(values["high"]),
   };
 }

@@ -4,10 +4,11 @@ import { type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { FormReply, LikelyType, OpType } from "../../protocol/messages";
 import { createEditPreview } from "../controls/edit-preview";
-import { createForm, ErrorLine, labeledField, submitButton, TEXT } from "../controls/form-fields";
+import { FieldSet } from "../controls/fields";
+import { createForm, ErrorLine, labeledField, submitButton } from "../controls/form-fields";
 import { button, element, whileBusy } from "../dom";
 import { createOpSearch } from "./op-search";
-import { type ParameterField, parameterField } from "./parameter-field";
+import { parameterField, parameterValue } from "./parameter-field";
 
 type Entries = readonly (readonly [name: string, value: string])[];
 
@@ -42,14 +43,10 @@ export function opForm(
   const details = element("div", { class: "tgw-op-parameters" });
   const error = new ErrorLine();
   let described: FormReply | null = null;
-  let fields: readonly ParameterField[] = [];
+  let fields = new FieldSet([], parts);
   // What is typed there stays when another op type is described.
-  const naming = target.call ? null : nameFields();
-  const names = element(
-    "div",
-    { class: "tgw-op-parameters", hidden: true },
-    ...(naming?.rows ?? []),
-  );
+  const naming = target.call ? null : nameFields(parts);
+  const names = element("div", { hidden: true }, ...(naming ? [naming.root] : []));
   let shown = "";
   let describing: Promise<unknown> = Promise.resolve();
   const describe = (found: OpType | null) => {
@@ -69,10 +66,10 @@ export function opForm(
     const answer = request && (await parts.actions.edits.describe(request));
     if (shown !== wanted) return;
     described = answer;
-    fields = (answer?.parameters ?? []).map(parameterField);
+    fields = new FieldSet((answer?.parameters ?? []).map(parameterField), parts);
     if (answer) naming?.propose(answer.scope);
     names.hidden = !naming || !answer;
-    details.replaceChildren(...contents(answer, fields));
+    details.replaceChildren(...contents(answer), fields.root);
     preview?.update(true);
   };
   const likely = element("div", {
@@ -104,10 +101,10 @@ export function opForm(
     const name = search.input.value.trim();
     if (name === "") return null;
     const isFunction = found?.kind === "function";
-    if (target.call) return target.call(name, entriesOf(fields), isFunction);
+    if (target.call) return target.call(name, entriesOf(described, fields), isFunction);
     const options = {
       [key]: isFunction ? name : quote(name),
-      ...attributes(fields),
+      ...attributes(described, fields),
       ...(described && naming?.options()),
     };
     return { command, what, options, variables: isFunction ? [key] : [] };
@@ -119,9 +116,7 @@ export function opForm(
     close();
   };
   const refuse = (why: string, argument = "") => {
-    const field = fields.find(({ name }) => name === argument);
-    field?.refuse(why);
-    error.say(field ? "" : why);
+    error.say(fields.refuse(why, argument) ? "" : why);
   };
   const make = async (call: EditCall) => {
     if (await apply(call)) return end();
@@ -141,10 +136,7 @@ export function opForm(
     await describing;
     const call = callOf(found);
     if (!call) return refuse("Choose an op type, or a function of the notebook.");
-    const wrong = fields.filter((field) => field.check() !== "");
-    if (wrong.length > 0)
-      return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
-    await make(call);
+    if (fields.check()) await make(call);
   };
   const form = createForm({
     attributes: { class: "tgw-inline tgw-op-form", novalidate: true },
@@ -186,61 +178,59 @@ function keepFocus<T extends HTMLElement>(control: T): T {
   return control;
 }
 
-function entriesOf(fields: readonly ParameterField[]): Entries {
-  return fields
-    .map((field) => [field.name, field.value()] as const)
+function entriesOf(described: FormReply | null, fields: FieldSet): Entries {
+  const values = fields.values();
+  return (described?.parameters ?? [])
+    .map((one) => [one.name, parameterValue(one, values[one.name] ?? "")] as const)
     .filter(([, value]) => value !== "");
 }
 
 /** The parameters that differ from their defaults, as an argument of the edit. */
-function attributes(fields: readonly ParameterField[]): Options {
-  const entries = entriesOf(fields);
+function attributes(described: FormReply | null, fields: FieldSet): Options {
+  const entries = entriesOf(described, fields);
   if (entries.length === 0) return {};
   return {
     attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}`,
   };
 }
 
-function contents(
-  described: FormReply | null,
-  fields: readonly ParameterField[],
-): readonly HTMLElement[] {
-  if (!described) return [];
-  const summary = element("p", { class: "tgw-hint" }, described.summary.replaceAll("`", ""));
-  return [...(described.summary ? [summary] : []), ...fields.map(({ root }) => root)];
+function contents(described: FormReply | null): readonly HTMLElement[] {
+  if (!described?.summary) return [];
+  return [element("p", { class: "tgw-hint" }, described.summary.replaceAll("`", ""))];
 }
 
 interface Naming {
-  readonly rows: readonly HTMLElement[];
+  readonly root: HTMLElement;
   /** Another name and scope are proposed; what was typed stays. */
   propose(proposal: string): void;
   options(): Options;
 }
 
 /** The name of the new ops and the scope around; the proposal is left to the kernel. */
-function nameFields(): Naming {
-  const name = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "name" });
-  const scope = element("input", {
-    ...TEXT,
-    class: "tgw-input tgw-mono",
-    name: "scope",
-    placeholder: "(none)",
-  });
-  let parts = partsOf("");
+function nameFields(parts: Parts): Naming {
+  const fields = new FieldSet(
+    [
+      { key: "name", label: "Name" },
+      { key: "scope", label: "Scope", optional: true, placeholder: "(none)" },
+    ],
+    parts,
+  );
+  let proposed = partsOf("");
   const propose = (proposal: string) => {
-    const next = partsOf(proposal);
-    if (name.value.trim() === parts.name) name.value = next.name;
-    if (scope.value.trim() === parts.scope) scope.value = next.scope;
-    parts = next;
+    proposed = partsOf(proposal);
+    fields.propose("name", proposed.name);
+    fields.propose("scope", proposed.scope);
   };
   const options = (): Options => {
-    const typed = name.value.trim() || parts.name;
-    const whole = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
-    return whole === [parts.scope, parts.name].filter(Boolean).join("/")
-      ? {}
-      : { name: quote(whole) };
+    const { name, scope = "" } = fields.values();
+    const whole = inScope(scope, name || proposed.name);
+    return whole === inScope(proposed.scope, proposed.name) ? {} : { name: quote(whole) };
   };
-  return { rows: [labeledField("Name", name), labeledField("Scope", scope)], propose, options };
+  return { root: fields.root, propose, options };
+}
+
+function inScope(scope: string, name: string): string {
+  return [scope.replace(/\/+$/, ""), name].filter(Boolean).join("/");
 }
 
 /** The last part of a name, and the scope around. */

@@ -124,7 +124,12 @@ async function drop(type: OpType, point: Point, parts: Parts, ask: Ask): Promise
   });
   if (!described) return;
   if (described.parameters.some(({ required }) => required)) {
-    const field = { key: "function", label: "Op type", initial: type.name, op_type: true };
+    const field = {
+      key: "function",
+      label: "Op type",
+      initial: type.name,
+      kind: "op_type" as const,
+    };
     return ask({
       command: "insert",
       name: "Insert on this line",

@@ -1,21 +1,8 @@
-// A field for a parameter of an op type or a function: a switch, a list of the allowed values, or a
-// text that is checked.
+// The fields of the parameters of an op type or a function: a switch, a list of the allowed values,
+// or a text that is checked.
 import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
-import { suggest } from "../controls/combobox";
-import { ErrorLine, TEXT } from "../controls/form-fields";
-import { breakableName, element, setAttributes, uniqueId } from "../dom";
-
-export interface ParameterField {
-  readonly name: string;
-  readonly root: HTMLElement;
-  /** The value as Python; "" for the default. */
-  value(): string;
-  /** Why the value cannot be, or ""; shows it at the field. */
-  check(): string;
-  /** Show a refusal of the kernel at the field. */
-  refuse(why: string): void;
-}
+import type { Field } from "../controls/fields";
 
 const DTYPES = [
   "float32",
@@ -53,79 +40,34 @@ const LISTS: Partial<Record<Parameter["kind"], string>> = {
   shape: "[[None, 4]]",
 };
 
-export function parameterField(parameter: Parameter): ParameterField {
-  const { name, about, required } = parameter;
-  const control = controlOf(parameter);
-  const id = uniqueId();
-  const error = new ErrorLine();
-  error.root.id = uniqueId();
-  setAttributes(control.input, { id, name, "aria-describedby": error.root.id, title: about });
-  const refuse = (why: string) => {
-    error.say(why);
-    setAttributes(control.input, { "aria-invalid": why === "" ? undefined : "true" });
+/** The field of a parameter: a text without its quotes, or a Python literal. */
+export function parameterField(parameter: Parameter): Field {
+  const { name, kind, many, required, allowed, about } = parameter;
+  const isChoice = allowed.length > 0 && !many;
+  return {
+    key: name,
+    label: required ? `${name} *` : name,
+    initial: initialOf(parameter),
+    kind: kind === "bool" && !many ? "switch" : isChoice ? "choice" : "text",
+    title: about,
+    placeholder: required ? hintOf(kind, many) : "",
+    words: isChoice ? [...(required ? [""] : []), ...allowed] : kind === "type" ? DTYPES : [],
+    ...(isChoice && required && { texts: ["Choose …", ...allowed] }),
+    check: (text) => problemOf(parameter, text),
   };
-  const check = () => {
-    const why = problemOf(parameter, control.text());
-    refuse(why);
-    return why;
-  };
-  control.input.addEventListener("input", () => !error.root.hidden && check());
-  control.input.addEventListener("change", check);
-  const label = element(
-    "span",
-    { class: "tgw-label", title: about },
-    breakableName(name),
-    required ? element("b", {}, " *") : "",
-  );
-  const row = element("label", { class: "tgw-row", for: id }, label, control.input);
-  const root = element("div", { class: "tgw-parameter" }, row, ...control.others, error.root);
-  const value = () => {
-    const text = control.text();
-    return text === control.initial || text === "" ? "" : pythonOf(parameter, text);
-  };
-  return { name, root, value, check, refuse };
 }
 
-interface Control {
-  readonly input: HTMLInputElement | HTMLSelectElement;
-  readonly others: readonly HTMLElement[];
-  /** The text at the default. */
-  readonly initial: string;
-  text(): string;
+/** What is typed as a Python literal; "" for the default. */
+export function parameterValue(parameter: Parameter, text: string): string {
+  return text === initialOf(parameter) || text === "" ? "" : pythonOf(parameter, text);
 }
 
-function controlOf(parameter: Parameter): Control {
-  const { kind, many, allowed } = parameter;
-  if (kind === "bool" && !many) return switchControl(parameter);
-  if (allowed.length > 0 && !many) return listControl(parameter);
-  return textControl(parameter);
+function initialOf({ kind, many, allowed, default: preset }: Parameter): string {
+  return isText(kind, many) || (allowed.length > 0 && !many) ? unquoted(preset) : preset;
 }
 
-function switchControl({ default: preset }: Parameter): Control {
-  const box = element("input", { type: "checkbox", role: "switch" });
-  box.checked = preset === "True";
-  const text = () => (box.checked ? "True" : "False");
-  return { input: box, others: [], initial: preset, text };
-}
-
-function listControl({ allowed, default: preset, required }: Parameter): Control {
-  const select = element("select", { class: "tgw-input" });
-  for (const word of required ? ["", ...allowed] : allowed)
-    select.append(element("option", { value: word }, word || "Choose …"));
-  const initial = unquoted(preset);
-  select.value = initial;
-  return { input: select, others: [], initial, text: () => select.value };
-}
-
-function textControl({ kind, many, default: preset, required }: Parameter): Control {
-  const isText = !many && (kind === "string" || kind === "type");
-  const initial = isText ? unquoted(preset) : preset;
-  const input = element("input", { ...TEXT, class: "tgw-input tgw-mono" });
-  input.value = initial;
-  input.placeholder = required ? hintOf(kind, many) : "";
-  const text = () => input.value.trim();
-  if (kind !== "type" || many) return { input, others: [], initial, text };
-  return { input, others: [suggest(input, DTYPES)], initial, text };
+function isText(kind: Parameter["kind"], many: boolean): boolean {
+  return !many && (kind === "string" || kind === "type");
 }
 
 function hintOf(kind: Parameter["kind"], many: boolean): string {
@@ -182,8 +124,7 @@ function isPython(text: string): boolean {
 }
 
 function pythonOf({ kind, many }: Parameter, text: string): string {
-  const isText = !many && (kind === "string" || kind === "type");
-  return isText ? quote(text) : text;
+  return isText(kind, many) ? quote(text) : text;
 }
 
 function unquoted(python: string): string {

@@ -1,7 +1,9 @@
 // "As a variable in the notebook": a button beside a value, and the form that asks for the name.
 import type { Parts } from "../../interaction/parts";
-import { createForm, ErrorLine, labeledField, submitButton, TEXT } from "../controls/form-fields";
-import { button, element, releaseFocus, scrollToShow, taskButton } from "../dom";
+import { FORMS } from "../../protocol/messages";
+import { fieldsForm } from "../controls/edit-form";
+import type { Values } from "../controls/fields";
+import { element, releaseFocus, scrollToShow, taskButton } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
@@ -35,38 +37,16 @@ function variableForm(
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const { store, actions } = parts;
-  const input = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "variable" });
-  input.value = proposed;
-  const error = new ErrorLine();
-  const assign = async (overwrite: boolean) => {
-    const variable = input.value.trim();
-    const done = variable === "" ? null : await actions.edits.assign(name, variable, overwrite);
-    if (done && !done.exists) {
-      close();
-      return actions.showStatus({
-        kind: "notice",
-        text: withDrawnShapes(
-          `${done.variable} is a numpy array ${done.dtype} ${done.shape} in the notebook.`,
-        ),
-      });
+  const fields = FORMS.assign.map((field) =>
+    field.key === "variable" ? { ...field, initial: proposed } : field,
+  );
+  const apply = async ({ variable = "", overwrite }: Values) => {
+    const done = await parts.actions.edits.assign(name, variable, overwrite === "True");
+    if (done) {
+      const text = `${done.variable} is a numpy array ${done.dtype} ${done.shape} in the notebook.`;
+      parts.actions.showStatus({ kind: "notice", text: withDrawnShapes(text) });
     }
-    error.say(
-      variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? ""),
-    );
-    store.set({ status: null }); // the form says it
-    replace.hidden = !done;
+    return done !== null;
   };
-  const replace = button({ class: "tgw-button", hidden: true }, () => assign(true), "Replace it");
-  input.addEventListener("input", () => {
-    error.say("");
-    replace.hidden = true;
-  });
-  return createForm({
-    attributes: { novalidate: true },
-    content: [labeledField("Variable", input), error.root],
-    buttons: [submitButton("Assign"), replace],
-    submit: () => assign(false),
-    close,
-  });
+  return fieldsForm({ fields, apply, close, submit: "Assign" }, parts);
 }

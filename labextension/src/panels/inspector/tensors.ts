@@ -3,7 +3,7 @@ import { opName } from "../../interaction/actions";
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply, Tensor } from "../../protocol/messages";
-import { inlineForm, pencilButton } from "../controls/edit-form";
+import { fieldsForm, pencilButton } from "../controls/edit-form";
 import { appendFirst, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
@@ -31,14 +31,17 @@ export function inputsOf(
   if (inputs.length === 0) return [];
   const entryOf = (tensor: Tensor, k: number) => {
     const slot = element("div", { class: "tgw-form-slot" });
-    const fields = [{ key: "to", label: "Read", initial: tensor.name, tensor: true }];
+    const fields = [{ key: "to", label: "Read", initial: tensor.name, kind: "tensor" as const }];
     const title = `Connect input ${k} to another tensor`;
     const edit = pencilButton(title, slot, parts, (close) =>
-      inlineForm(
-        fields,
+      fieldsForm(
+        {
+          fields,
+          apply: ({ to = "" }) =>
+            parts.actions.edits.change("connect", [to, name], { k: String(k) }),
+          close,
+        },
         parts,
-        ({ to = "" }) => parts.actions.edits.change("connect", [to.trim(), name], { k: String(k) }),
-        close,
       ),
     );
     return tensorEntry(
@@ -63,15 +66,17 @@ export function outputsOf(
   if (outputs.length === 0) return [];
   const entryOf = (tensor: Tensor) => {
     const slot = element("div", { class: "tgw-form-slot" });
-    const fields = [{ key: "to", label: "Read", tensor: true }];
+    const fields = [{ key: "to", label: "Read", kind: "tensor" as const }];
     const title = `Connect the consumers of ${tensor.name} to another tensor`;
     const edit = pencilButton(title, slot, parts, (close) =>
-      inlineForm(
-        fields,
+      fieldsForm(
+        {
+          fields,
+          apply: ({ to = "" }) =>
+            parts.actions.edits.change("reroute", [tensor.name], { to: quote(to) }),
+          close,
+        },
         parts,
-        ({ to = "" }) =>
-          parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
-        close,
       ),
     );
     return tensorEntry(
@@ -192,14 +197,16 @@ export function attributesOf({ name: op, attributes }: InspectReply, parts: Part
   const list = element("dl", { class: "tgw-facts tgw-attributes" });
   for (const { name, text: value, settable } of attributes) {
     const slot = element("div", { class: "tgw-form-slot" });
-    const fields = [{ key: "value", label: name, initial: value, python: true }];
+    const fields = [{ key: "value", label: name, initial: value, kind: "python" as const }];
     const edit = pencilButton(`Set ${name}`, slot, parts, (close) =>
-      inlineForm(
-        fields,
+      fieldsForm(
+        {
+          fields,
+          apply: ({ value: text = "" }) =>
+            parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text }),
+          close,
+        },
         parts,
-        ({ value: text = "" }) =>
-          parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text.trim() }),
-        close,
       ),
     );
     const tools = settable && !parts.readOnly ? [edit] : [];

@@ -4,7 +4,7 @@ import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
 import { suggest } from "../controls/combobox";
-import { completion } from "../controls/edit-form";
+import { completion } from "../controls/fields";
 import { createForm, labeledField, submitButton, TEXT } from "../controls/form-fields";
 import { element, taskButton } from "../dom";
 
