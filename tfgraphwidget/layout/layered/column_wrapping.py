@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, pairwise
-from math import log
+from math import log, sqrt
 
 GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
@@ -21,7 +21,11 @@ SMALL = 360.0  # pixels; a drawing that is no taller is in one column: it fits i
 TALLER = 1.1  # one that is taller than wanted by this factor may be wrapped
 
 ALL_WAYS_LIMIT = 9  # layers of which all ways to wrap them are compared: 255
-MAX_COLUMNS = 24  # each number up to this one is tried, and of more columns some numbers
+
+# Of more layers, those numbers of columns are tried that are so far from the number that would have
+# the wanted shape, as factors; each is so much more than the one before.
+FEWEST, MOST = 0.3, 2.0
+NEXT = 1.1
 
 
 def wrap_columns(
@@ -46,7 +50,8 @@ def wrap_columns(
     above = [0.0, *accumulate(heights)]  # the height of all layers above each
     best = [0]
     lowest_cost = cost(total, widest, aspect) * IMPROVEMENT
-    for starts in _candidate_starts(above, crossing):
+    ideal = sqrt(total * aspect * len(widths) / max(sum(widths), 1.0))
+    for starts in _candidate_starts(above, crossing, ideal):
         columns = list(pairwise([*starts, len(heights)]))
         height = max(above[stop] - above[start] for start, stop in columns)
         width = sum(max(widths[start:stop]) for start, stop in columns)
@@ -82,19 +87,26 @@ def cost(height: float, width: float, aspect: float) -> float:
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _candidate_starts(above: Sequence[float], crossing: Sequence[float]) -> Iterable[list[int]]:
-    """Ways to split layers into columns: all for a few layers, else some that are well filled."""
+def _candidate_starts(
+    above: Sequence[float], crossing: Sequence[float], ideal: float
+) -> Iterable[list[int]]:
+    """Ways to split layers into columns: all for a few layers, else some that are well filled.
+
+    Args:
+        ideal: the number of columns that would have about the wanted shape.
+    """
     layers = len(above) - 1
     candidates = []
     if layers <= ALL_WAYS_LIMIT:
         for count in range(1, layers):
             candidates += [[0, *starts] for starts in combinations(range(1, layers), count)]
         return candidates
-    numbers = list(range(2, min(layers, MAX_COLUMNS) + 1))
-    if layers > 10 * MAX_COLUMNS:
-        more = [round(MAX_COLUMNS * 1.2**k) for k in range(1, 30)]
-        numbers += [number for number in more if number < layers]
-    for columns in numbers:
+    numbers = {2}
+    number = FEWEST * ideal
+    while number <= min(MOST * ideal, layers):
+        numbers.add(max(2, round(number)))
+        number *= NEXT
+    for columns in sorted(numbers):
         candidates.append(_split_evenly(above, crossing, columns))
         height = above[-1] / columns
         # Layers seldom fill columns exactly: with 3 % more they often do, with 15 % they can.
