@@ -11,8 +11,10 @@ GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
 # What makes a drawing in columns harder to follow, as shares. One edge that goes back to the top is
-# a path; with each more, all of them are harder to tell apart.
-COST_PER_EDGE = 0.05  # for the square of how many edges more than one pass to the next column
+# a path; with each more, all of them are harder to tell apart. But a drawing that is so tall in one
+# column that it cannot be read when a pane shows all of it is harder to follow than they are.
+COST_PER_EDGE = 0.3  # for the square of how many edges more than one pass to the next column
+READABLE = 1000.0  # pixels; in one column of more, edges cost less, by the square of the height
 MANY = 4  # edges; of more than so many, each further one costs the same
 COST_PER_COLUMN = 0.02
 
@@ -57,22 +59,24 @@ def wrap_columns(
         width = sum(max(widths[start:stop]) for start, stop in columns)
         passing = [crossing[start - 1] for start in starts[1:]]
         width += GUTTER * len(passing) + PASSING_WIDTH * sum(passing)
-        cost_now = cost(height + GUTTER, width, aspect) * hardness(passing)
+        cost_now = cost(height + GUTTER, width, aspect) * hardness(passing, total)
         if cost_now < lowest_cost:
             best = starts
             lowest_cost = cost_now
     return best
 
 
-def hardness(passing: Sequence[float]) -> float:
+def hardness(passing: Sequence[float], height: float) -> float:
     """Rate how hard it is to follow the edges from column to column; a factor, 1 at best.
 
     Args:
         passing: how many edges pass from each column to the next.
+        height: that of all columns together, in pixels.
     """
     columns = len(passing) + 1
     squares = sum((count - 1) * min(count - 1, MANY) for count in passing)
-    return 1.0 + COST_PER_EDGE * squares / columns + COST_PER_COLUMN * columns
+    cost_per_edge = COST_PER_EDGE * min(1.0, READABLE / max(height, 1.0)) ** 2
+    return 1.0 + cost_per_edge * squares / columns + COST_PER_COLUMN * columns
 
 
 def cost(height: float, width: float, aspect: float) -> float:

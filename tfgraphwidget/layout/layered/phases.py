@@ -65,7 +65,7 @@ def run_layout(problem: LayoutProblem) -> ColumnAssembly:
         if best is None and _is_good_enough(problem, drawing):
             return drawing
         cost_now = cost(drawing.height, drawing.width, problem.aspect)
-        cost_now *= hardness(drawing.passing)
+        cost_now *= hardness(drawing.passing, sum(column.height for column in drawing.columns))
         if best is None or cost_now < lowest_cost:
             best = drawing
             lowest_cost = cost_now
