@@ -138,6 +138,36 @@ def test_four_ops_of_one_type_side_by_side_are_folded_and_three_are_not(graph):
     assert "part_2" in build_visible_graph(graph(ops(3)), ViewSpec()).names
 
 
+def sizes_read(count: int, op_type: str = "StridedSlice") -> dict[str, str]:
+    """Slices of one tensor of sizes, each of which goes elsewhere by way of a product."""
+    ops = {"x": "Placeholder", "sizes": "Placeholder", "h_0": "Relu x"}
+    for k in range(count):
+        ops |= {
+            f"slice_{k}": f"{op_type} sizes",
+            f"mul_{k}": f"Mul slice_{k}",
+            f"h_{k + 1}": f"{('Reshape', 'Tile')[k % 2]} h_{k} mul_{k}",
+        }
+    return ops
+
+
+def test_many_ops_that_read_the_same_are_one_box_wherever_their_outputs_go(graph):
+    shown = build_visible_graph(graph(sizes_read(9)), ViewSpec())
+    assert boxes(shown)["slice_0 … slice_8"] == 9
+    assert boxes(shown)["mul_0 … mul_8"] == 9  # they read one box
+    assert lines(shown)["slice_0 … slice_8", "mul_0 … mul_8"] == 9
+    assert "slice_3" not in shown.names
+
+
+def test_seven_ops_that_read_the_same_are_seen_one_by_one(graph):
+    shown = build_visible_graph(graph(sizes_read(7)), ViewSpec())
+    assert {f"slice_{k}" for k in range(7)} <= {*shown.names}
+
+
+def test_many_layers_that_read_the_same_are_seen_one_by_one(graph):
+    shown = build_visible_graph(graph(sizes_read(9, "MatMul")), ViewSpec())
+    assert {f"slice_{k}" for k in range(9)} <= {*shown.names}
+
+
 def test_inputs_are_never_folded(graph):
     ops = {f"x_{k}": "Placeholder" for k in range(6)}
     shown = build_visible_graph(graph(ops | {"y": "AddN " + " ".join(ops)}), ViewSpec())

@@ -21,17 +21,17 @@ def lines_of(positions: Positions) -> list[Floats]:
 
 
 def crossings(lines: Sequence[Floats], source: Sequence[int] | None = None) -> int:
-    """Pairs of pieces of different lines that cross in a point inside both.
+    """Places where strokes of different lines cross, in a point inside both.
+
+    Lines from one box that lie on each other are one stroke, as they are to the eye: they branch
+    off it.
 
     Args:
-        source: what each line comes from, where lines from one box may cross: they branch there.
+        source: what each line comes from, where lines from one box may cross.
     """
     if not lines:
         return 0
-    origin = np.arange(len(lines)) if source is None else np.asarray(source)
-    pieces = np.array(
-        [[*a, *b, n] for n, line in zip(origin, lines, strict=True) for a, b in pairwise(line)]
-    )
+    pieces = _strokes(lines, range(len(lines)) if source is None else source)
     starts, ends, line = pieces[:, :2], pieces[:, 2:4], pieces[:, 4]
     low, high = np.minimum(starts, ends), np.maximum(starts, ends)
     total = 0
@@ -43,6 +43,36 @@ def crossings(lines: Sequence[Floats], source: Sequence[int] | None = None) -> i
         two = _side(c, d, p) * _side(c, d, q)
         total += int(((one < 0) & (two < 0)).sum())
     return total
+
+
+def _strokes(lines: Sequence[Floats], source: Sequence[int]) -> Floats:
+    """The straight pieces of lines as (x, y, x, y, source), those joined that lie on each other."""
+    pieces: list[tuple[float, ...]] = []
+    level: dict[tuple[int, bool, float], list[tuple[float, float]]] = {}
+    for origin, line in zip(source, lines, strict=True):
+        for (x1, y1), (x2, y2) in pairwise(line.tolist()):
+            if x1 == x2:
+                level.setdefault((origin, True, x1), []).append((min(y1, y2), max(y1, y2)))
+            elif y1 == y2:
+                level.setdefault((origin, False, y1), []).append((min(x1, x2), max(x1, x2)))
+            else:
+                pieces.append((x1, y1, x2, y2, origin))
+    for (origin, is_upright, at), spans in level.items():
+        for low, high in _joined(spans):
+            ends = (at, low, at, high) if is_upright else (low, at, high, at)
+            pieces.append((*ends, origin))
+    return np.array(pieces)
+
+
+def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Intervals, those that overlap or touch as one."""
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(spans):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], high)
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def _side(p: Floats, q: Floats, r: Floats) -> Floats:

@@ -179,7 +179,8 @@ def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direc
     assert len(found) > 200
     # Of walks with other seeds it is none to 2.4 %.
     assert (found > 3 * TRACKS).mean() < 0.025
-    assert found.max() < 10 * TRACKS
+    # One in a thousand drops below a tall neighbor that it has become too wide to stand beside.
+    assert (found >= 10 * TRACKS).mean() < 0.001
 
 
 def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, monkeypatch):

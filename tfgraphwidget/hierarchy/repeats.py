@@ -1,8 +1,10 @@
 """Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
 
 Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either
-form a chain, each feeding the next, or stand side by side with the same neighbors. Inputs are never
-folded: each is fed by itself. Nor are constants and variables, which are badges, but for variables
+form a chain, each feeding the next, or stand side by side with the same neighbors. Many ops of one
+type that read the same are alike whatever reads them (eight or more, such as the slices of one
+tensor of sizes), unless they are layers of a network. Inputs are never folded: each is fed by
+itself. Nor are constants and variables, which are badges, but for variables
 that stand alone in great number (eight or more): the kernels of a network whose layers have no
 biases. A fold never makes a cycle where there was none: what lies between two members of a chain
 keeps them apart. A constant or variable that only members of a fold read goes with them. Layer
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph import GraphIndex, distinct, runs_of
 from tfgraphwidget.hierarchy.layer_groups import add_feeders
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
-from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
+from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import (
     Hashes,
     SiblingEdges,
@@ -31,6 +33,8 @@ from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, Siblin
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
+_READERS = 8  # ops of one type that read the same
+_LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40
 # A network of so few boxes is seen at a glance, with its blocks one by one.
@@ -54,7 +58,10 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
     things = _RepeatFinder(index, facts, outline, edges, color)
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
-    return things.name_groups([*chains, *wide])
+    groups = [*chains, *wide]
+    while readers := things.keep_acyclic(things.readers(groups), groups):
+        groups += readers
+    return things.name_groups(groups)
 
 
 class _RepeatFinder:
@@ -93,6 +100,8 @@ class _RepeatFinder:
         may[_rare(color)] = False
         self.may: Mask = may
         self.depends_on_input: Mask = depends_on_input
+        is_minor = ~handles & ~np.isin(facts.family, _LAYERS)
+        self.is_minor: Mask = np.concatenate([np.zeros(nodes, dtype=bool), is_minor])
         self.is_value: Mask = np.concatenate(
             [np.zeros(nodes, dtype=bool), facts.constant_kind > NONE]
         )
@@ -123,21 +132,35 @@ class _RepeatFinder:
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbors; a chain is one neighbor."""
-        stands_for, in_chain = (
-            contract(chains, len(self.color)),
-            np.zeros(len(self.color), dtype=bool),
-        )
-        in_chain[[thing for run in chains for thing in run]] = True
-        a, b = stands_for[self.source], stands_for[self.target]
+        a, b = self._lines_between(chains)
         sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
-        once = distinct(a * len(self.color) + b)
-        a, b = once // len(self.color), once % len(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64) * np.uint64(2)))
         np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
-        things = np.flatnonzero(self.may & ~in_chain)
-        things = things[np.lexsort((self.first[things], sign[things]))]
-        groups = runs_of(things, sign[things])
+        groups = self._equal(sign, self.may, chains)
         return [part for part in groups if len(part) >= self.least[part[0]]]
+
+    def readers(self, groups: list[list[int]]) -> list[list[int]]:
+        """Many alike ops that read the same and nothing else; a group is one that is read."""
+        a, b = self._lines_between(groups)
+        sign = mix(self.color)
+        np.add.at(sign, b, mix(a.astype(np.uint64)))
+        may = self.may & self.is_minor & ~self.edges.enters
+        may &= np.bincount(b, minlength=len(may)) > 0
+        return [part for part in self._equal(sign, may, groups) if len(part) >= _READERS]
+
+    def _lines_between(self, groups: list[list[int]]) -> Lines:
+        """The source and the target of each line, once each; a group is one thing."""
+        stands_for = contract(groups, len(self.color))
+        lines = distinct(stands_for[self.source] * len(self.color) + stands_for[self.target])
+        return lines // len(self.color), lines % len(self.color)
+
+    def _equal(self, sign: Hashes, may: Mask, groups: list[list[int]]) -> list[list[int]]:
+        """The things of equal sign that may be folded and are in no group, in the graph's order."""
+        is_free = may.copy()
+        is_free[[thing for part in groups for thing in part]] = False
+        things = np.flatnonzero(is_free)
+        things = things[np.lexsort((self.first[things], sign[things]))]
+        return runs_of(things, sign[things])
 
     def keep_acyclic(
         self, groups: list[list[int]], fixed: Sequence[list[int]] = ()

@@ -5,14 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, pairwise
-from math import log
+from math import log, sqrt
 
 GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
 # What makes a drawing in columns harder to follow, as shares. One edge that goes back to the top is
-# a path; with each more, all of them are harder to tell apart.
-COST_PER_EDGE = 0.05  # for the square of how many edges more than one pass to the next column
+# a path; with each more, all of them are harder to tell apart. But a drawing that is so tall in one
+# column that it cannot be read when a pane shows all of it is harder to follow than they are.
+COST_PER_EDGE = 0.3  # for the square of how many edges more than one pass to the next column
+READABLE = 1000.0  # pixels; in one column of more, edges cost less, by the square of the height
 MANY = 4  # edges; of more than so many, each further one costs the same
 COST_PER_COLUMN = 0.02
 
@@ -21,7 +23,11 @@ SMALL = 360.0  # pixels; a drawing that is no taller is in one column: it fits i
 TALLER = 1.1  # one that is taller than wanted by this factor may be wrapped
 
 ALL_WAYS_LIMIT = 9  # layers of which all ways to wrap them are compared: 255
-MAX_COLUMNS = 24  # each number up to this one is tried, and of more columns some numbers
+
+# Of more layers, those numbers of columns are tried that are so far from the number that would have
+# the wanted shape, as factors; each is so much more than the one before.
+FEWEST, MOST = 0.3, 2.0
+NEXT = 1.1
 
 
 def wrap_columns(
@@ -46,28 +52,31 @@ def wrap_columns(
     above = [0.0, *accumulate(heights)]  # the height of all layers above each
     best = [0]
     lowest_cost = cost(total, widest, aspect) * IMPROVEMENT
-    for starts in _candidate_starts(above, crossing):
+    ideal = sqrt(total * aspect * len(widths) / max(sum(widths), 1.0))
+    for starts in _candidate_starts(above, crossing, ideal):
         columns = list(pairwise([*starts, len(heights)]))
         height = max(above[stop] - above[start] for start, stop in columns)
         width = sum(max(widths[start:stop]) for start, stop in columns)
         passing = [crossing[start - 1] for start in starts[1:]]
         width += GUTTER * len(passing) + PASSING_WIDTH * sum(passing)
-        cost_now = cost(height + GUTTER, width, aspect) * hardness(passing)
+        cost_now = cost(height + GUTTER, width, aspect) * hardness(passing, total)
         if cost_now < lowest_cost:
             best = starts
             lowest_cost = cost_now
     return best
 
 
-def hardness(passing: Sequence[float]) -> float:
+def hardness(passing: Sequence[float], height: float) -> float:
     """Rate how hard it is to follow the edges from column to column; a factor, 1 at best.
 
     Args:
         passing: how many edges pass from each column to the next.
+        height: that of all columns together, in pixels.
     """
     columns = len(passing) + 1
     squares = sum((count - 1) * min(count - 1, MANY) for count in passing)
-    return 1.0 + COST_PER_EDGE * squares / columns + COST_PER_COLUMN * columns
+    cost_per_edge = COST_PER_EDGE * min(1.0, READABLE / max(height, 1.0)) ** 2
+    return 1.0 + cost_per_edge * squares / columns + COST_PER_COLUMN * columns
 
 
 def cost(height: float, width: float, aspect: float) -> float:
@@ -82,19 +91,26 @@ def cost(height: float, width: float, aspect: float) -> float:
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _candidate_starts(above: Sequence[float], crossing: Sequence[float]) -> Iterable[list[int]]:
-    """Ways to split layers into columns: all for a few layers, else some that are well filled."""
+def _candidate_starts(
+    above: Sequence[float], crossing: Sequence[float], ideal: float
+) -> Iterable[list[int]]:
+    """Ways to split layers into columns: all for a few layers, else some that are well filled.
+
+    Args:
+        ideal: the number of columns that would have about the wanted shape.
+    """
     layers = len(above) - 1
     candidates = []
     if layers <= ALL_WAYS_LIMIT:
         for count in range(1, layers):
             candidates += [[0, *starts] for starts in combinations(range(1, layers), count)]
         return candidates
-    numbers = list(range(2, min(layers, MAX_COLUMNS) + 1))
-    if layers > 10 * MAX_COLUMNS:
-        more = [round(MAX_COLUMNS * 1.2**k) for k in range(1, 30)]
-        numbers += [number for number in more if number < layers]
-    for columns in numbers:
+    numbers = {2}
+    number = FEWEST * ideal
+    while number <= min(MOST * ideal, layers):
+        numbers.add(max(2, round(number)))
+        number *= NEXT
+    for columns in sorted(numbers):
         candidates.append(_split_evenly(above, crossing, columns))
         height = above[-1] / columns
         # Layers seldom fill columns exactly: with 3 % more they often do, with 15 % they can.

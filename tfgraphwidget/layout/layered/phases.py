@@ -31,9 +31,11 @@ MAX_NODES = 100  # more take too long to be drawn four times
 
 # The first shape is taken at once if it is near enough to the wanted one: by this difference of the
 # logarithms of width : height. But a component of few nodes is soon drawn, and the same few nodes
-# occur in a network a hundred times: there, all shapes are tried.
+# occur in a network a hundred times: there, all shapes are tried, as they are for up to some more
+# nodes in several columns.
 NEAR_ENOUGH = 0.35
 SMALL = 12  # nodes
+SMALL_IN_COLUMNS = 40  # nodes
 
 
 def run_layout(problem: LayoutProblem) -> ColumnAssembly:
@@ -63,7 +65,7 @@ def run_layout(problem: LayoutProblem) -> ColumnAssembly:
         if best is None and _is_good_enough(problem, drawing):
             return drawing
         cost_now = cost(drawing.height, drawing.width, problem.aspect)
-        cost_now *= hardness(drawing.passing)
+        cost_now *= hardness(drawing.passing, sum(column.height for column in drawing.columns))
         if best is None or cost_now < lowest_cost:
             best = drawing
             lowest_cost = cost_now
@@ -90,7 +92,8 @@ def _is_good_enough(problem: LayoutProblem, drawing: ColumnAssembly) -> bool:
     """Whether no other shape than this, the first, needs to be tried."""
     ratio = max(drawing.width, 1.0) / max(drawing.height, 1.0)
     is_near = abs(log(ratio / problem.aspect)) < NEAR_ENOUGH
-    return is_near and len(drawing.columns) == 1 and len(problem.sizes) > SMALL
+    small = SMALL if len(drawing.columns) == 1 else SMALL_IN_COLUMNS
+    return is_near and len(problem.sizes) > small
 
 
 def _candidate_layerings(

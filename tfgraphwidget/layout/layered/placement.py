@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from math import inf
 from operator import sub
+from typing import NamedTuple
+
+import numpy as np
 
 from tfgraphwidget.layout.layered.layered_graph import DUMMY_GAP, Hyperedge, LayeredGraph, Link
 from tfgraphwidget.layout.spacing import NODE_GAP
@@ -26,7 +29,7 @@ Pull = tuple[list[tuple[int, float]], float, float]
 Row = tuple[list[int], list[float]]
 """The vertices of a row, and the least distances between the middles of neighbors."""
 
-MAX_SWEEPS = 4
+MAX_SWEEPS = 3
 STILL = 1.5  # pixels; when no vertex has moved further, further sweeps change nothing that one sees
 WORK_LIMIT = 9_000  # vertices over all sweeps; there are two sweeps in any case
 
@@ -85,14 +88,13 @@ class OrderedRows:
 
         frame = NARROW_FRAME * widest + MAX_BEND
 
-        def overhang(left: float) -> float:
-            """How far rows reach out of a frame that begins at `left`."""
-            on_the_left = sum([left - at for at in lefts if at < left])
-            return on_the_left + sum([at - left - frame for at in rights if at - left > frame])
-
-        # The sum is least where the frame begins or ends with a row.
+        # How far rows reach out of it is least, in sum, where the frame begins or ends with a row.
         choices = [*lefts, *(right - frame for right in rights)]
-        left = min(choices[:: max(1, len(choices) // MAX_FRAMES)], key=overhang)
+        choices = choices[:: max(1, len(choices) // MAX_FRAMES)]
+        starts = np.array(choices)[:, None]
+        on_the_left = np.maximum(starts - lefts, 0.0).sum(axis=1)
+        on_the_right = np.maximum(np.array(rights) - frame - starts, 0.0).sum(axis=1)
+        left = choices[int((on_the_left + on_the_right).argmin())]
         for row, offsets, width in zip(self.rows, close, widths, strict=True):
             rightmost = left + frame - width
             for vertex, offset in zip(row, offsets, strict=True):
@@ -300,8 +302,7 @@ BLOCKS_STILL = 1.0  # pixels; as STILL, for blocks
 BLOCK_OWN_WEIGHT = 0.001  # as OWN_WEIGHT; a block is heavy, and moves slowly as it is
 
 
-@dataclass(frozen=True)
-class _Segment:
+class _Segment(NamedTuple):
     """Blocks of nodes side by side, between two chains of dummy nodes.
 
     Attributes:
@@ -448,18 +449,16 @@ class _BlockRelaxation:
     def _move_segments(self, segments: Sequence[_Segment]) -> None:
         """Move the nodes of segment after segment between the chains beside them."""
         place, masses = self.place, self.masses
-        for segment in segments:
-            nodes, offsets = segment.nodes, segment.offsets
-            places = [self._target(block) for block in nodes]
-            if segment.gaps:
-                weights = [masses[block] for block in nodes]
-                places = isotonic_placement(places, weights, segment.gaps)
+        for nodes, gaps, offsets, left, left_gap, right, right_gap in segments:
             # Where the first node may be, so that all are between the chains.
-            low, high = -inf, inf
-            if segment.left >= 0:
-                low = place[segment.left] + segment.left_gap
-            if segment.right >= 0:
-                high = place[segment.right] - segment.right_gap - offsets[-1]
+            low = place[left] + left_gap if left >= 0 else -inf
+            high = place[right] - right_gap - offsets[-1] if right >= 0 else inf
+            if not gaps:
+                place[nodes[0]] = min(max(self._target(nodes[0]), low), high)
+                continue
+            targets = [self._target(block) for block in nodes]
+            weights = [masses[block] for block in nodes]
+            places = isotonic_placement(targets, weights, gaps)
             for block, target, offset in zip(nodes, places, offsets, strict=True):
                 place[block] = min(max(target - offset, low), high) + offset
 
