@@ -26,7 +26,6 @@ from tfgraphwidget.export import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS
 from tfgraphwidget.graph import (
     HANDLES,
     PLACEHOLDERS,
-    ChangedValue,
     Difference,
     definitions,
     handles,
@@ -132,9 +131,8 @@ def print_diff(options: argparse.Namespace) -> int:
             raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
         if options.html:
             raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
-        changed = import_module("tfgraphwidget").drift(options.after, options.before)
-        values = tuple(
-            ChangedValue(name, name, distance) for name, distance in changed.items() if distance
+        values = import_module("tfgraphwidget.editor.synchronization").checkpoint_changes(
+            options.before, options.after
         )
         return _print_difference(
             options, Difference(values=values, between=(options.before, options.after))
@@ -167,7 +165,8 @@ def print_diff(options: argparse.Namespace) -> int:
             comparison = after.compare(feeds, before, "all", tolerance=options.tolerance)
         if options.html:
             tell("Writing the page")
-            both = import_module("tfgraphwidget").beside(before, after)
+            values = options.values and comparison is None
+            both = import_module("tfgraphwidget").beside(before, after, values=values)
             if comparison is not None:
                 both.take(comparison)
             both.save(options.html)

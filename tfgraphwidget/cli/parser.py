@@ -247,7 +247,12 @@ def _add_diff(add: Add) -> None:
     diff.add_argument(
         "after", metavar="B", help="the file, directory or checkpoint to compare it with"
     )
-    diff.add_argument("--values", action="store_true", help="compare the values of variables too")
+    diff.add_argument(
+        "--values",
+        action="store_true",
+        help="compare the values of variables too: largest difference, norms and cosine of those "
+        "that differ, and with --json histograms",
+    )
     diff.add_argument(
         "--ignore",
         metavar="KIND,KIND",

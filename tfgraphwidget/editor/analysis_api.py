@@ -86,6 +86,7 @@ class AnalysisAPI(ArgumentChecks):
         *,
         pairs: Mapping[TensorKey, object] | None = None,
         feeds: Mapping[TensorKey, object] | None = None,
+        values: bool = False,
         tolerance: float | Mapping[str, float] | None = None,
     ) -> Beside:
         """Show the graph as it was opened and as it is now in two panes; or two models.
@@ -101,6 +102,8 @@ class AnalysisAPI(ArgumentChecks):
                 should be.
             feeds: {tensor of the right graph: value}, to run both and compare all tensors: both
                 drawings are colored by the difference, and the first divergence is selected.
+            values: Whether the values of variables and constants are compared without a run, and
+                listed with their norms, cosines and histograms. Feeds compare these too.
             tolerance: What counts as equal; see `compare`.
 
         Returns:
@@ -128,7 +131,14 @@ class AnalysisAPI(ArgumentChecks):
         make: Any = type(self)  # a GraphEditor
         show = self._core.show
         return beside.open_beside(
-            self, other, lambda thing: make(open_source(thing), show), show, pairs, feeds, tolerance
+            self,
+            other,
+            lambda thing: make(open_source(thing), show),
+            show,
+            pairs,
+            feeds,
+            tolerance,
+            values=values,
         )
 
     def diff(

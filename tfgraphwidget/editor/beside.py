@@ -25,7 +25,7 @@ from tfgraphwidget.editor.beside_steps import (
     tensor_line,
     value_step,
 )
-from tfgraphwidget.editor.evaluation import navigator_of
+from tfgraphwidget.editor.evaluation import WEIGHTS, navigator_of
 from tfgraphwidget.editor.partners import Partners
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
@@ -203,15 +203,16 @@ class Beside(ArgumentChecks):
 
     def compare(
         self,
-        feeds: Mapping[TensorKey, object],
+        feeds: Mapping[TensorKey, object] | None,
         tolerance: float | Mapping[str, float] | None = None,
     ) -> None:
-        """Compare all tensors on these feeds, and color both drawings by their difference.
+        """Compare all tensors on these feeds, or variables and constants without a run, and color
+        both drawings by their difference.
 
         What stands in the way is not raised: `refusal` says it, and the page too.
 
         Args:
-            feeds: {tensor of the second model: value}.
+            feeds: {tensor of the second model: value}; None to compare variables and constants.
             tolerance: What counts as equal; see `editor.compare`.
 
         Example:
@@ -227,7 +228,7 @@ class Beside(ArgumentChecks):
             comparison = self.after._core.evaluator.compare(
                 feeds,
                 None if self._is_original else self.before,
-                "all",
+                WEIGHTS if feeds is None else "all",
                 tolerance=tolerance,
                 pairs=self._pairs_from_after,
             )
@@ -291,7 +292,7 @@ class Beside(ArgumentChecks):
         texts = [f"{count:,} {what}" for what, count in counts.items() if count]
         if self._comparison is not None:
             beyond = sum(each.differs for each in self._comparison)
-            tensors = count_text(len(self._comparison), "tensor")
+            tensors = count_text(len(self._comparison), self._comparison.what)
             texts.append(f"{beyond:,} of {tensors} differ")
         return " · ".join(texts) if texts else "No op differs otherwise."
 
@@ -379,6 +380,8 @@ def open_beside(
     pairs: Mapping[TensorKey, object] | None,
     feeds: Mapping[TensorKey, object] | None,
     tolerance: float | Mapping[str, float] | None,
+    *,
+    values: bool = False,
 ) -> Beside:
     """Both models beside each other; see `tgw.beside`. `second` None is the original of `first`.
 
@@ -386,6 +389,7 @@ def open_beside(
         open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be.
+        values: Whether variables and constants are compared if no feeds are given.
 
     Raises:
         GraphEditError: `pairs` are given for one graph.
@@ -401,7 +405,7 @@ def open_beside(
     if before._core is after._core:
         before = _copy(after, after._core.index, " (again)")
     both = Beside(before, after, show, _by_name(before, after, pairs), is_original=is_original)
-    if feeds is not None:
+    if feeds is not None or values:
         both.compare(feeds, tolerance)
     return both
 

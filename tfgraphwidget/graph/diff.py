@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,15 +49,41 @@ _VALUE = "value"  # of a constant
 
 class ChangedValue(NamedTuple):
     """A variable whose value differs; `was` is its name before, `distance` the largest difference
-    of two elements.
+    of two elements, `norms` are the Euclidean norms before and after, `cosine` that of the angle
+    between both, and `histograms` are bars of both; None for what has none. Of a variable
+    that only one of two checkpoints has, one name is "".
     """
 
     name: str
     was: str
-    distance: float
+    distance: float = math.inf
+    norms: tuple[float, float] | None = None
+    cosine: float | None = None
+    histograms: tuple[str, str] | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}: differs by up to {self.distance:.3g}"
+        if not self.name or not self.was:
+            return f"{self.name or self.was}: {'only after' if self.name else 'only before'}"
+        parts = [f"differs by up to {self.distance:.3g}"]
+        if self.norms is not None:
+            parts.append("norm {:.4g} → {:.4g}".format(*self.norms))
+        if self.cosine is not None:
+            parts.append(f"cosine {self.cosine:.4g}")
+        return f"{self.name}: {', '.join(parts)}"
+
+    @property
+    def details(self) -> tuple[Detail, ...]:
+        """How it differs."""
+        if not self.name or not self.was:
+            return (Detail("value", self.was, self.name),)
+        details = [Detail("value", "", f"{self.distance:.6g}")]
+        if self.norms is not None:
+            details.append(Detail("value norm", *(f"{norm:.6g}" for norm in self.norms)))
+        if self.cosine is not None:
+            details.append(Detail("value cosine", "", f"{self.cosine:.6g}"))
+        if self.histograms is not None:
+            details.append(Detail("value histogram", *self.histograms))
+        return tuple(details)
 
 
 class FunctionChanges(NamedTuple):
@@ -333,9 +360,10 @@ class Difference:
         entries += [
             ("renamed", after, before, "name", before, after) for before, after in self.renamed
         ]
+        differing: tuple[OpChange | ChangedValue, ...] = (*self.changed, *self.values)
         entries += [
             ("changed", c.name, c.was, d.what, d.before, d.after)
-            for c in self.changed
+            for c in differing
             for d in c.details
         ]
         for kind, group in zip(names[:3], self.functions[:3], strict=True):
@@ -358,9 +386,6 @@ class Difference:
         entries += [
             ("renamed", after, before, "asset", before, after)
             for before, after in self.assets.renamed
-        ]
-        entries += [
-            ("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values
         ]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
