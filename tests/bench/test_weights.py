@@ -51,7 +51,9 @@ def test_two_checkpoints_of_100_mb_are_compared_in_the_time_of_reading(tmp_path:
             (
                 StoredTensor(
                     f"layer_{k}/w",
-                    lambda v=v, change=change: v + np.float32(change) * random.normal(size=v.shape),
+                    lambda v=v, change=change: (v + change * random.normal(size=v.shape)).astype(
+                        np.float32
+                    ),
                 )
                 for k, v in enumerate(values)
             ),

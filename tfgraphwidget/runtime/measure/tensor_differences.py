@@ -19,8 +19,12 @@ from tfgraphwidget.runtime.measure.probe import bars_text
 Array = np.ndarray
 
 BLOCK = 1 << 15  # elements that are compared at once: 128 KB of float32, two of which fit a cache
+ALONE = (
+    1 << 13
+)  # elements of float64 of which BLAS gives no product to threads: these wait for each
+# other, on a busy machine a hundred times as long as the product takes
 BINS = 16  # of a histogram: both fit beside each other in a line
-SAMPLE = 10_000  # elements that a histogram counts: its bars have 8 heights
+SAMPLE = 4_096  # elements that a histogram counts: its bars have 8 heights
 LEAST_SQUARE = 1e-30  # of float32 numbers; of smaller ones some squares are 0
 MASK_LEAST = 1e4  # the least magnitude of what may be a mask: BERT adds -10,000
 MASK_GAP = 1e3  # a mask is so many times larger than all that is no mask
@@ -384,7 +388,10 @@ def _widen(x: Array, beside: Array | None = None) -> Array:
 
 def _dot(a: Array, b: Array) -> float:
     """The product of two flat arrays as vectors."""
-    return float(np.vdot(a, b).real)
+    if a.dtype == np.float32 or a.size <= ALONE:
+        return float(np.vdot(a, b).real)
+    pieces = range(0, a.size, ALONE)
+    return sum(float(np.vdot(a[at : at + ALONE], b[at : at + ALONE]).real) for at in pieces)
 
 
 def _is_exact(a: Array, square: float) -> bool:
