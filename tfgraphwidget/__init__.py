@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.argument_checks import names_its_call
@@ -26,6 +26,7 @@ from tfgraphwidget.tf_types import Session, TensorKey
 if TYPE_CHECKING:
     from tfgraphwidget.editor import Beside, GraphEditor, passes
     from tfgraphwidget.editor.synchronization import Drift
+    from tfgraphwidget.graph import DifferenceKind
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
@@ -145,6 +146,7 @@ def beside(
     pairs: Mapping[TensorKey, object] | None = None,
     feeds: Mapping[TensorKey, object] | None = None,
     values: bool = False,
+    ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
     tolerance: float | Mapping[str, float] | None = None,
 ) -> Beside:
     """Show two models in two panes that move, zoom, expand and select together.
@@ -160,6 +162,7 @@ def beside(
             colored by the difference, and the first divergence is selected.
         values: Whether the values of variables and constants are compared without a run, and listed
             with their norms, cosines and histograms. Feeds compare these too.
+        ignore: Kinds of differences that are left out; see `GraphEditor.diff`.
         tolerance: What counts as equal; see `GraphEditor.compare`.
 
     Returns:
@@ -184,7 +187,7 @@ def beside(
 
     if b is None:
         raise NotAGraph("beside: the second model is None; give a graph, an editor or a path.")
-    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance, values=values)
+    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance, values=values, ignore=ignore)
 
 
 def example() -> GraphEditor:

@@ -256,7 +256,8 @@ def _add_diff(add: Add) -> None:
     diff.add_argument(
         "--ignore",
         metavar="KIND,KIND",
-        help="leave out differences of these kinds: names, attributes, shapes, values, devices",
+        help="leave out differences of these kinds: names, attributes, shapes, values, devices, "
+        "versions",
     )
     diff.add_argument(
         "--signature", metavar="NAME", help="compare what this signature computes, and nothing else"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
 _MOST_LINES = 60  # that are printed: what one screen shows
-DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
+DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices", "versions"]
 """What a difference can leave out."""
 DIFFERS = ("", "added", "changed", "removed", "renamed")
 """How an op may differ, by the number that a drawing has for it."""
@@ -210,7 +210,9 @@ class Difference:
     they are the same. `explained` says which differences are one usual change, such as
     freezing; `rest` is without them. `between` says in words what it leads from and to, where that
     is known; it is printed first. `function` is the path of the function that alone was compared,
-    where the graphs around it were not.
+    where the graphs around it were not. `versions` are those that TensorFlow reads the graphs by,
+    where both are known and differ: a note and not a difference, since each TensorFlow writes its
+    own.
     """
 
     added: tuple[str, ...] = ()
@@ -226,6 +228,7 @@ class Difference:
     explained: tuple[Explanation, ...] = field(default=(), compare=False)
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
+    versions: tuple[Detail, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         parts = (*self.signatures, *self.assets)
@@ -287,7 +290,7 @@ class Difference:
         Args:
             kinds: "names" of ops that are the same otherwise,
                 "attributes" (but shapes and values), "shapes" of placeholders and variables,
-                "values" of constants and variables, "devices".
+                "values" of constants and variables, "devices", "versions".
         """
         if not kinds:
             return self
@@ -296,6 +299,7 @@ class Difference:
             changed=_without_details(self.changed, kinds),
             renamed=() if "names" in kinds else self.renamed,
             values=() if "values" in kinds else self.values,
+            versions=() if "versions" in kinds else self.versions,
             inside=tuple(
                 each._replace(difference=inner)
                 for each in self.inside
@@ -355,6 +359,9 @@ class Difference:
         """
         names = FunctionChanges._fields
         entries = [("explained", "", "", each.change, "", str(each)) for each in self.explained]
+        entries += [
+            ("noted", "", "", f"version {d.what}", d.before, d.after) for d in self.versions
+        ]
         entries += [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
         entries += [
@@ -396,6 +403,11 @@ class Difference:
         """The rows as a pandas DataFrame."""
         return frame(self.rows(), COLUMNS)
 
+    @property
+    def version_line(self) -> str:
+        """The versions that differ, in a line; "" if none does."""
+        return f"versions: {', '.join(map(str, self.versions))}" if self.versions else ""
+
     def __repr__(self) -> str:
         if not self:
             whole = (
@@ -410,7 +422,8 @@ class Difference:
             )
             names = self.functions.renamed
             notes = _item_lines("function renamed, equal otherwise", len(names), names)
-            return equal + "\n" + "\n".join(notes) if names else equal
+            lines = [equal, self.version_line, *(notes if names else ())]
+            return "\n".join(filter(None, lines))
         unexplained = self.rest
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", unexplained.added, unexplained.added),
@@ -432,6 +445,7 @@ class Difference:
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
+        first += [self.version_line] if self.versions else []
         first += map(str, self.explained)
         rest = [
             line
@@ -551,7 +565,25 @@ def difference(
             readers=readers,
         )
         changes = comparison.difference(whole_library=whole_library)
+    changes = replace(changes, versions=_version_details(comparison.before, comparison.after))
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
+
+
+def _version_details(before: GraphIndex, after: GraphIndex) -> tuple[Detail, ...]:
+    """The versions that differ, of graphs of which they are known."""
+    one, other = before.extras.versions(), after.extras.versions()
+    if one is None or other is None or one == other:
+        return ()
+    texts = (
+        (field, *(_version_text(getattr(side, field)) for side in (one, other)))
+        for field in ("producer", "min_consumer", "bad_consumers")
+    )
+    return tuple(Detail(*text) for text in texts if text[1] != text[2])
+
+
+def _version_text(version: int | Iterable[int]) -> str:
+    """A version, or some, as text: "27", "27 28", "none"."""
+    return str(version) if isinstance(version, int) else " ".join(map(str, version)) or "none"
 
 
 def asset_changes(before: Assets, after: Assets) -> AssetChanges:
