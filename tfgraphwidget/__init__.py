@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.argument_checks import names_its_call
@@ -25,6 +25,8 @@ from tfgraphwidget.tf_types import Session, TensorKey
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import Beside, GraphEditor, passes
+    from tfgraphwidget.editor.synchronization import Drift
+    from tfgraphwidget.graph import DifferenceKind
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
@@ -143,6 +145,8 @@ def beside(
     *,
     pairs: Mapping[TensorKey, object] | None = None,
     feeds: Mapping[TensorKey, object] | None = None,
+    values: bool = False,
+    ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
     tolerance: float | Mapping[str, float] | None = None,
 ) -> Beside:
     """Show two models in two panes that move, zoom, expand and select together.
@@ -156,6 +160,9 @@ def beside(
         pairs: {op of `a`: op of `b`}, where these are not matched as they should be.
         feeds: {tensor of `b`: value}, to run both and compare all tensors: both drawings are
             colored by the difference, and the first divergence is selected.
+        values: Whether the values of variables and constants are compared without a run, and listed
+            with their norms, cosines and histograms. Feeds compare these too.
+        ignore: Kinds of differences that are left out; see `GraphEditor.diff`.
         tolerance: What counts as equal; see `GraphEditor.compare`.
 
     Returns:
@@ -180,7 +187,7 @@ def beside(
 
     if b is None:
         raise NotAGraph("beside: the second model is None; give a graph, an editor or a path.")
-    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance)
+    return open_beside(a, b, edit, _widget, pairs, feeds, tolerance, values=values, ignore=ignore)
 
 
 def example() -> GraphEditor:
@@ -264,7 +271,7 @@ def drift(
     *,
     by_order: bool = False,
     slots: bool = False,
-) -> dict[str, float]:
+) -> Drift:
     """Compare the values of two models' variables; nothing is assigned.
 
     Args:
@@ -277,7 +284,8 @@ def drift(
     Returns:
         By the source's names the largest absolute difference of two elements: 0.0 where all are
         equal; of booleans and strings 1.0 if any differ; infinity for other shapes, and where only
-        one value is NaN.
+        one value is NaN. `.comparison` has the norms, the cosine and histograms of each pair, and
+        the names of variables that have no partner.
 
     Raises:
         UnknownName: A model lacks one of the names.

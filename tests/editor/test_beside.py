@@ -170,6 +170,23 @@ def test_the_worst_tensor_comes_first_after_it_and_both_drawings_are_colored() -
         assert editor._core.paint(scene).tint.any()
 
 
+def test_weights_are_listed_without_a_run_with_norm_and_histogram() -> None:
+    both = tgw.beside(graph(), graph(bias=0.75), values=True)
+    assert not both.refusal
+    assert both.comparison is not None
+    assert both.comparison.what == "weight"
+    (step,) = [each for each in document(both)["steps"] if each["kind"] == "first"]
+    lines = {what: (before, after) for what, before, after in step["details"]}
+    (name,) = [each.name for each in both.comparison if each.differs]
+    was, now = (
+        next(tf.make_ndarray(n.attr["value"].tensor) for n in g.as_graph_def().node if n.name == op)
+        for g, op in ((graph(), name[:-2]), (graph(bias=0.75), name[:-2]))
+    )
+    assert lines["norm"] == tuple(f"{np.linalg.norm(value):.4g}" for value in (was, now))
+    assert all(len(bar) == 16 for bar in lines["histogram"])
+    assert not tgw.beside(graph(), graph(), values=True)
+
+
 @pytest.mark.parametrize(
     ("feeds", "sentence"),
     [

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.editor.planted_differences import FEED, SIZE, cases, graph_def_of, plant, v1
-from tfgraphwidget.editor import comparing
+from tfgraphwidget.editor import comparing, synchronization
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.measure import Comparison
 
@@ -533,3 +533,73 @@ def test_checkpoints_are_compared_by_the_names_of_their_variables(tmp_path: Path
     found = editor.compare(other=tmp_path / "two", tensors="weights")
     assert {each.name: each.largest for each in found} == {"w": 2.0, "b": 0.0}
     assert found["w"].norms == (3.0 * SIZE, 1.0 * SIZE)
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_checkpoints_of_all_kinds_of_variables_are_compared_without_a_graph(
+    tmp_path: Path, *, resource: bool
+) -> None:
+    """Partitioned ones are one tensor; of text and booleans the elements that differ count."""
+    values = {
+        "part": np.arange(12, dtype=np.float32).reshape(6, 2),
+        "half": np.asarray([1, 2, 4], np.float16),
+        "brain": np.asarray([1, 2, 4], tf.bfloat16.as_numpy_dtype),
+        "count": np.asarray([1, 2**40], np.int64),
+        "flag": np.asarray([True, False]),
+        "text": np.asarray([b"a", b"b"], object),
+        "scalar": np.float32(3),
+        "none": np.zeros([0, 4], np.float32),
+        "holes": np.asarray([1, np.nan, np.inf], np.float32),
+    }
+
+    def write(name: str, values: dict[str, np.ndarray]) -> str:
+        with tf.Graph().as_default(), v1.Session() as session:
+            for key, value in values.items():
+                parts = v1.fixed_size_partitioner(2) if key == "part" else None
+                v1.get_variable(
+                    key,
+                    np.shape(value),
+                    tf.as_dtype("string" if np.asarray(value).dtype == object else value.dtype),
+                    v1.constant_initializer(value)
+                    if key != "part"
+                    else lambda shape, dtype, partition_info, value=value: tf.slice(
+                        tf.constant(value, dtype), partition_info.var_offset, shape
+                    ),
+                    partitioner=parts,
+                    use_resource=resource and key != "text",
+                )
+            session.run(v1.global_variables_initializer())
+            return str(v1.train.Saver().save(session, str(tmp_path / name)))
+
+    others = {
+        **values,
+        "part": values["part"] + 1,
+        "half": values["half"] + np.float16(0.5),
+        "count": values["count"] + 1,
+        "flag": ~values["flag"],
+        "text": np.asarray([b"a", b"c"], object),
+        "more": np.zeros(2, np.float32),
+    }
+    one, two = write("one", values), write("two", others)
+    drift = tgw.drift(two, one)
+    assert drift == {
+        "brain": 0,
+        "count": 1,
+        "flag": 1,
+        "half": 0.5,
+        "holes": 0,
+        "none": 0,
+        "part": 1,
+        "scalar": 0,
+        "text": 1,
+    }
+    compared = drift.comparison
+    p, q = values["part"].ravel(), others["part"].ravel()
+    norms = np.linalg.norm(p), np.linalg.norm(q)
+    np.testing.assert_allclose(compared["part"].norms, norms, rtol=1e-6)
+    assert compared["part"].cosine == pytest.approx(p @ q / np.prod(norms), rel=1e-6)
+    assert (compared["text"].differing, compared["flag"].differing) == (1, 2)
+    assert [*compared.not_compared.values()] == [("more",)]
+    changes = {str(change) for change in synchronization.checkpoint_changes(one, two)}
+    assert {"text: differs by up to 1", "more: only after"} <= changes
+    assert "more: only before" in map(str, synchronization.checkpoint_changes(two, one))

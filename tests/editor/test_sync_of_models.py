@@ -553,7 +553,11 @@ def test_the_command_line_compares_values_and_two_checkpoints(
     assert "differs by up to 0.25" in text
     assert diff(first, f"{first}.index") == (0, "No difference.\n")
     _, text = diff(first, second, "--json")
-    assert [row["what"] for row in json.loads(text)] == ["value"]
+    rows = {row["what"]: row for row in json.loads(text)}
+    assert [*rows] == ["value", "value norm", "value cosine", "value histogram"]
+    bias = source.layers[0].bias.numpy()
+    norms = [float(rows["value norm"][side]) for side in ("before", "after")]
+    np.testing.assert_allclose(norms, [np.linalg.norm(bias), np.linalg.norm(bias + 0.25)], 1e-5)
     assert diff(folder, folder, "--values") == (0, "No difference.\n")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tfgraphwidget.errors import InvalidArgument
-from tfgraphwidget.runtime.measure import Tolerance, tensor_difference
+from tfgraphwidget.runtime.measure import Tolerance, tensor_difference, weight_difference
 from tfgraphwidget.runtime.measure.tensor_differences import BLOCK
 from tfgraphwidget.runtime.measure.tolerance import EPSILON, growth, terms
 
@@ -78,6 +78,79 @@ def test_nan_equals_nan_and_nothing_else() -> None:
 def test_what_is_no_float_is_compared_exactly(a: list, b: list, differs: bool) -> None:
     arrays = [np.asarray(x, object if x and isinstance(x[0], bytes) else None) for x in (a, b)]
     assert tensor_difference("t", *arrays).differs == differs
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("magnitude", [1e-30, 1e-5, 1.0, 1e30])
+def test_norms_of_the_smallest_and_largest_numbers_are_those_of_numpy(
+    dtype: type, magnitude: float
+) -> None:
+    values = [drawn(50, seed) * magnitude for seed in (1, 2)]
+    with np.errstate(over="ignore"):
+        a, b = (value.astype(dtype) for value in values)
+    if not np.isfinite(a.astype(np.float64)).all() or not a.astype(np.float64).any():
+        a, b = (np.full(50, fill, dtype) for fill in (1, 2))  # float16 has no such numbers
+    p, q = a.astype(np.float64), b.astype(np.float64)
+    found = tensor_difference("t", a, b)
+    norms = np.linalg.norm(p), np.linalg.norm(q)
+    np.testing.assert_allclose(found.norms, norms, rtol=1e-5)
+    assert found.cosine == pytest.approx(p @ q / np.prod(norms), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.int64, np.uint32, np.bool_, np.complex64])
+def test_histograms_are_those_of_numpy_with_the_same_bins_for_both(dtype: type) -> None:
+    a, b = (np.maximum(10 * drawn(999, seed), 0).astype(dtype) for seed in (1, 2))
+    found = weight_difference("w", a, b, "v")
+    p, q = ((abs(x) if x.dtype.kind == "c" else x).astype(np.float64) for x in (a, b))
+    ends = min(p.min(), q.min()), max(p.max(), q.max())
+    assert found.range == ends
+    assert found.histograms is not None
+    for counts, values in zip(found.histograms, (p, q), strict=True):
+        np.testing.assert_array_equal(counts, np.histogram(values, len(counts), ends)[0])
+    assert (found.name, found.other, found.ulps) == ("w", "v", None)
+
+
+def test_weights_that_no_histogram_is_of_have_none() -> None:
+    for a, b in (
+        (np.asarray([b"a"], object), np.asarray([b"b"], object)),
+        (np.zeros([0, 3]), np.zeros([0, 3])),
+        (np.asarray([np.nan]), np.asarray([np.inf])),
+    ):
+        assert weight_difference("w", a, b, "w").histograms is None
+    scalar = weight_difference("w", np.float32(2), np.float32(2), "w")
+    assert scalar.histograms is not None
+    assert [sum(counts) for counts in scalar.histograms] == [1, 1]
+    holes = weight_difference("w", np.asarray([1, np.nan, 3]), np.asarray([1, 2, np.inf]), "w")
+    assert holes.histograms is not None
+    assert [sum(counts) for counts in holes.histograms] == [2, 2]
+    assert holes.range == (1, 3)
+
+
+def test_weights_of_two_shapes_have_norms_and_histograms() -> None:
+    a, b = drawn(6, 1).reshape(2, 3), drawn(8, 2)
+    found = weight_difference("w", a, b, "w")
+    assert (found.largest, found.cosine, found.distance) == (None, None, math.inf)
+    np.testing.assert_allclose(found.norms, [np.linalg.norm(a), np.linalg.norm(b)], rtol=1e-12)
+    assert found.histograms is not None
+    assert [sum(counts) for counts in found.histograms] == [6, 8]
+
+
+def test_the_distance_is_infinite_where_it_is_no_number() -> None:
+    numbers = np.asarray([1.0, 2.0])
+    pairs = {
+        0.5: (numbers, numbers + np.asarray([0, 0.5])),
+        0.0: (np.asarray([np.nan, np.inf]), np.asarray([np.nan, np.inf])),
+        1.0: (np.asarray([True, False]), np.asarray([True, True])),
+    }
+    for distance, (a, b) in pairs.items():
+        assert tensor_difference("t", a, b).distance == distance
+    for a, b in (
+        (numbers, numbers.astype(np.float32)),
+        (numbers, numbers[:1]),
+        (numbers, np.asarray([1.0, np.nan])),
+        (numbers, np.asarray([1.0, np.inf])),
+    ):
+        assert tensor_difference("t", a, b).distance == math.inf
 
 
 def test_a_mask_is_not_the_scale_of_the_scores() -> None:

@@ -26,7 +26,6 @@ from tfgraphwidget.export import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS
 from tfgraphwidget.graph import (
     HANDLES,
     PLACEHOLDERS,
-    ChangedValue,
     Difference,
     definitions,
     handles,
@@ -132,9 +131,8 @@ def print_diff(options: argparse.Namespace) -> int:
             raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
         if options.html:
             raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
-        changed = import_module("tfgraphwidget").drift(options.after, options.before)
-        values = tuple(
-            ChangedValue(name, name, distance) for name, distance in changed.items() if distance
+        values = import_module("tfgraphwidget.editor.synchronization").checkpoint_changes(
+            options.before, options.after
         )
         return _print_difference(
             options, Difference(values=values, between=(options.before, options.after))
@@ -154,10 +152,6 @@ def print_diff(options: argparse.Namespace) -> int:
             before = opened
         else:
             tell(f"Opening {escape(Path(options.before).name)}")
-        difference = replace(
-            after.diff(before, values=options.values, ignore=ignore),
-            between=(options.before, options.after),
-        )
         comparison = None
         if options.feeds:
             from tfgraphwidget.cli.feeds import parse_feeds
@@ -166,12 +160,34 @@ def print_diff(options: argparse.Namespace) -> int:
             feeds = parse_feeds(options.feeds, after)
             comparison = after.compare(feeds, before, "all", tolerance=options.tolerance)
         if options.html:
-            tell("Writing the page")
-            both = import_module("tfgraphwidget").beside(before, after)
-            if comparison is not None:
-                both.take(comparison)
-            both.save(options.html)
+            difference = _write_page(options, before, after, ignore, comparison)
+        else:
+            difference = after.diff(before, values=options.values, ignore=ignore)
+    difference = replace(difference, between=(options.before, options.after))
     return _print_difference(options, difference, comparison)
+
+
+def _write_page(
+    options: argparse.Namespace,
+    before: object,
+    after: GraphEditor,
+    ignore: Any,
+    comparison: Comparison | None,
+) -> Difference:
+    """Write both graphs and what differs as a page, and return what differs."""
+    tell("Writing the page")
+    values = options.values and "values" not in ignore
+    both = import_module("tfgraphwidget").beside(
+        before, after, values=values and comparison is None, ignore=ignore
+    )
+    if comparison is not None:
+        both.take(comparison)
+    both.save(options.html)
+    found: Difference = both.difference
+    if values:
+        synchronization = import_module("tfgraphwidget.editor.synchronization")
+        found = replace(found, values=synchronization.changed_values(before, after))
+    return found
 
 
 def _print_difference(

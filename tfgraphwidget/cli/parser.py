@@ -247,11 +247,17 @@ def _add_diff(add: Add) -> None:
     diff.add_argument(
         "after", metavar="B", help="the file, directory or checkpoint to compare it with"
     )
-    diff.add_argument("--values", action="store_true", help="compare the values of variables too")
+    diff.add_argument(
+        "--values",
+        action="store_true",
+        help="compare the values of variables too: largest difference, norms and cosine of those "
+        "that differ, and with --json histograms",
+    )
     diff.add_argument(
         "--ignore",
         metavar="KIND,KIND",
-        help="leave out differences of these kinds: names, attributes, shapes, values, devices",
+        help="leave out differences of these kinds: names, attributes, shapes, values, devices, "
+        "versions",
     )
     diff.add_argument(
         "--signature", metavar="NAME", help="compare what this signature computes, and nothing else"

@@ -86,6 +86,8 @@ class AnalysisAPI(ArgumentChecks):
         *,
         pairs: Mapping[TensorKey, object] | None = None,
         feeds: Mapping[TensorKey, object] | None = None,
+        values: bool = False,
+        ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
         tolerance: float | Mapping[str, float] | None = None,
     ) -> Beside:
         """Show the graph as it was opened and as it is now in two panes; or two models.
@@ -101,6 +103,9 @@ class AnalysisAPI(ArgumentChecks):
                 should be.
             feeds: {tensor of the right graph: value}, to run both and compare all tensors: both
                 drawings are colored by the difference, and the first divergence is selected.
+            values: Whether the values of variables and constants are compared without a run, and
+                listed with their norms, cosines and histograms. Feeds compare these too.
+            ignore: Kinds of differences that are left out; see `diff`.
             tolerance: What counts as equal; see `compare`.
 
         Returns:
@@ -128,7 +133,15 @@ class AnalysisAPI(ArgumentChecks):
         make: Any = type(self)  # a GraphEditor
         show = self._core.show
         return beside.open_beside(
-            self, other, lambda thing: make(open_source(thing), show), show, pairs, feeds, tolerance
+            self,
+            other,
+            lambda thing: make(open_source(thing), show),
+            show,
+            pairs,
+            feeds,
+            tolerance,
+            values=values,
+            ignore=ignore,
         )
 
     def diff(
@@ -152,8 +165,8 @@ class AnalysisAPI(ArgumentChecks):
                 `before` and those of this editor's session, file or function. Values that are equal
                 to the bit are left out.
             ignore: Kinds of differences that are left out: "names" of ops that are the same
-                otherwise, "attributes", "shapes", "values" of constants and variables, "devices".
-                None for none.
+                otherwise, "attributes", "shapes", "values" of constants and variables, "devices",
+                "versions". None for none.
             pairs: {op or tensor here: that of `before`} where the matching is to be corrected.
 
         Returns:

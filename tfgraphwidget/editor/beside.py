@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
@@ -25,11 +25,11 @@ from tfgraphwidget.editor.beside_steps import (
     tensor_line,
     value_step,
 )
-from tfgraphwidget.editor.evaluation import navigator_of
+from tfgraphwidget.editor.evaluation import WEIGHTS, navigator_of
 from tfgraphwidget.editor.partners import Partners
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import Difference, GraphIndex
+from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.functions import called_definitions
 from tfgraphwidget.sentences import in_cell
@@ -72,13 +72,14 @@ class Beside(ArgumentChecks):
         pairs: Mapping[str, str],
         *,
         is_original: bool = False,
+        ignored: Collection[DifferenceKind] = (),
     ) -> None:
         self.before, self.after, self.refusal = before, after, ""
-        self._show, self._is_original = show, is_original
+        self._show, self._is_original, self._ignored = show, is_original, ignored
         self._pairs_from_after = {after: before for before, after in pairs.items()}
         self._comparison: Comparison | None = None
         self._compared: tuple[GraphIndex, GraphIndex] | None = None
-        self._difference = Difference()
+        self._difference = self._whole = Difference()
         self._widget: Any = None
 
     @property
@@ -192,7 +193,8 @@ class Beside(ArgumentChecks):
             return
         evaluator = self.after._core.evaluator
         before = None if self._is_original else self.before
-        self._difference = evaluator.diff(before, self._pairs_from_after)
+        self._whole = evaluator.diff(before, self._pairs_from_after)
+        self._difference = self._whole.without(self._ignored)
         if self._compared is not None and (self._comparison is not None or self.refusal):
             self._comparison = None
             self.refusal = "The graph was edited since its values were compared; compare again."
@@ -203,15 +205,16 @@ class Beside(ArgumentChecks):
 
     def compare(
         self,
-        feeds: Mapping[TensorKey, object],
+        feeds: Mapping[TensorKey, object] | None,
         tolerance: float | Mapping[str, float] | None = None,
     ) -> None:
-        """Compare all tensors on these feeds, and color both drawings by their difference.
+        """Compare all tensors on these feeds, or variables and constants without a run, and color
+        both drawings by their difference.
 
         What stands in the way is not raised: `refusal` says it, and the page too.
 
         Args:
-            feeds: {tensor of the second model: value}.
+            feeds: {tensor of the second model: value}; None to compare variables and constants.
             tolerance: What counts as equal; see `editor.compare`.
 
         Example:
@@ -227,7 +230,7 @@ class Beside(ArgumentChecks):
             comparison = self.after._core.evaluator.compare(
                 feeds,
                 None if self._is_original else self.before,
-                "all",
+                WEIGHTS if feeds is None else "all",
                 tolerance=tolerance,
                 pairs=self._pairs_from_after,
             )
@@ -265,7 +268,7 @@ class Beside(ArgumentChecks):
     @cached_property
     def _partners(self) -> Partners:
         before, after = self.before._core.index, self.after._core.index
-        return Partners(before, after, self._difference)
+        return Partners(before, after, self._whole)
 
     def _summary(self, steps: int) -> str:
         difference, partners = self._difference, self._partners
@@ -291,11 +294,13 @@ class Beside(ArgumentChecks):
         texts = [f"{count:,} {what}" for what, count in counts.items() if count]
         if self._comparison is not None:
             beyond = sum(each.differs for each in self._comparison)
-            tensors = count_text(len(self._comparison), "tensor")
+            tensors = count_text(len(self._comparison), self._comparison.what)
             texts.append(f"{beyond:,} of {tensors} differ")
         return " · ".join(texts) if texts else "No op differs otherwise."
 
     def _sentences(self) -> Iterator[str]:
+        if self._difference.versions:
+            yield self._difference.version_line
         yield from map(str, self._difference.explained)
         if self.refusal:
             yield self.refusal
@@ -379,6 +384,9 @@ def open_beside(
     pairs: Mapping[TensorKey, object] | None,
     feeds: Mapping[TensorKey, object] | None,
     tolerance: float | Mapping[str, float] | None,
+    *,
+    values: bool = False,
+    ignore: DifferenceKind | Collection[DifferenceKind] | None = None,
 ) -> Beside:
     """Both models beside each other; see `tgw.beside`. `second` None is the original of `first`.
 
@@ -386,6 +394,8 @@ def open_beside(
         open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be.
+        values: Whether variables and constants are compared if no feeds are given.
+        ignore: Kinds of differences that are left out.
 
     Raises:
         GraphEditError: `pairs` are given for one graph.
@@ -400,8 +410,10 @@ def open_beside(
     before = _original(after) if is_original else _editor_of(first, open_editor)
     if before._core is after._core:
         before = _copy(after, after._core.index, " (again)")
-    both = Beside(before, after, show, _by_name(before, after, pairs), is_original=is_original)
-    if feeds is not None:
+    ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore or ())
+    by_hand = _by_name(before, after, pairs)
+    both = Beside(before, after, show, by_hand, is_original=is_original, ignored=ignored)
+    if feeds is not None or values:
         both.compare(feeds, tolerance)
     return both
 

@@ -144,6 +144,9 @@ def difference_lines(each: TensorDifference) -> list[Detail]:
         for what, pair in (("shape", each.shapes), ("dtype", each.dtypes), ("NaN", each.nans))
         if pair[0] != pair[1]
     ]
+    if each.norms is not None:
+        lines.append(("norm", f"{each.norms[0]:.4g}", f"{each.norms[1]:.4g}"))
+    lines += [] if each.bars is None else [("histogram", *each.bars)]
     numbers = (
         ("max abs", each.largest),
         ("max rel", each.relative),

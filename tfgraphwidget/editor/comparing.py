@@ -10,6 +10,7 @@ differs. `diverging_calls` goes on inside of functions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeGuard
@@ -42,11 +43,14 @@ from tfgraphwidget.runtime.measure import (
     FirstDivergence,
     TensorDifference,
     Tolerance,
+    comparison,
     tensor_difference,
+    weight_difference,
 )
 from tfgraphwidget.runtime.measure import (
     tolerance as rounding,
 )
+from tfgraphwidget.runtime.sync import FileStore
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import LimitedLoop
@@ -58,6 +62,7 @@ Pairs = Mapping[str, str]
 """{tensor here: tensor of the graph to compare with}"""
 
 MEMORY_LIMIT = 512 << 20  # bytes of values of both graphs that are held at once
+WEIGHTS_LIMIT = 16 << 20  # bytes of weights of both: a large pair is read by itself
 
 RANDOM = "which are random: they differ from run to run"
 NO_PARTNER = "without a partner in the other graph"
@@ -118,18 +123,25 @@ def compare_stores(
         tolerance: What counts as equal.
     """
     differences = []
-    for some in _portions_of_variables(pairs):
-        one = ours.read([a for a, _ in some])
-        other = theirs.read([b for _, b in some])
+    for some, one, other in _read_portions(ours, theirs, _portions_of_variables(pairs)):
         for a, b in some:
-            each = tensor_difference(
-                a.handle, np.asarray(other[b.handle]), np.asarray(one[a.handle]), other=b.handle
+            each = weight_difference(
+                a.handle, np.asarray(other[b.handle]), np.asarray(one[a.handle]), b.handle
             )
             bound = tolerance.limit(
                 each.dtypes, rounding.LEAST_TERMS * rounding.epsilon(*each.dtypes) ** 2
             )
             differences.append(replace(each, tolerance=bound))
-    return Comparison(tuple(differences), what="weight")
+    paired = {a.handle for a, _ in pairs}, {b.handle for _, b in pairs}
+    alone = {
+        reason: names
+        for reason, store, ours_or_theirs in (
+            (NO_PARTNER, ours, paired[0]),
+            (ONLY_THERE, theirs, paired[1]),
+        )
+        if (names := tuple(v.handle for v in store.variables if v.handle not in ours_or_theirs))
+    }
+    return Comparison(tuple(differences), not_compared=alone, what=comparison.WEIGHT)
 
 
 def _portions_of_variables(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
@@ -138,13 +150,34 @@ def _portions_of_variables(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
     expected = 0
     for a, b in pairs:
         size = sum((each.shape.num_elements() or 0) * max(1, each.dtype.size) for each in (a, b))
-        if portion and expected + size > MEMORY_LIMIT:
+        if portion and expected + size > WEIGHTS_LIMIT:
             yield portion
             portion, expected = [], 0
         portion.append((a, b))
         expected += size
     if portion:
         yield portion
+
+
+def _read_portions(
+    ours: VariableStore, theirs: VariableStore, portions: Iterable[list[Pair]]
+) -> Iterator[tuple[list[Pair], dict[str, Array], dict[str, Array]]]:
+    """The portions with the values of both. Of files the next one is read meanwhile."""
+
+    def read(some: list[Pair]) -> tuple[list[Pair], dict[str, Array], dict[str, Array]]:
+        return some, ours.read([a for a, _ in some]), theirs.read([b for _, b in some])
+
+    if not (isinstance(ours, FileStore) and isinstance(theirs, FileStore)):
+        yield from map(read, portions)  # sessions and contexts of TensorFlow belong to a thread
+        return
+    with ThreadPoolExecutor(1) as reader:
+        coming: Future[tuple[list[Pair], dict[str, Array], dict[str, Array]]] | None = None
+        for some in portions:
+            present, coming = coming, reader.submit(read, some)
+            if present is not None:
+                yield present.result()
+        if coming is not None:
+            yield coming.result()
 
 
 class Comparer:
@@ -273,17 +306,17 @@ class Comparer:
         """Compare tensors, as many at a time as fit in memory."""
         every: dict[str, TensorDifference] = {}
         random: set[str] = set()
+        distance = tensor_difference if with_run else weight_difference
+        limit = MEMORY_LIMIT if with_run else WEIGHTS_LIMIT
         reads = {name: variable for name in names if (variable := self._variable_read(name))}
-        for some in self._portions([name for name in names if name not in reads]):
+        for some in self._portions([name for name in names if name not in reads], limit):
             others = [self.pairs[name] for name in some]
             theirs = self._values_of(0, others, with_run=with_run)
             ours = self._values_of(1, some, with_run=with_run)
             differences = {}
             for name, other in zip(some, others, strict=True):
                 if name in ours and other in theirs:
-                    differences[name] = tensor_difference(
-                        name, theirs[other], ours[name], other=other
-                    )
+                    differences[name] = distance(name, theirs[other], ours[name], other=other)
             self._bytes_at_once = sum(value.nbytes for value in (*theirs.values(), *ours.values()))
             every |= differences
             random |= self._random(differences, theirs, ours) if with_run else set()
@@ -312,7 +345,7 @@ class Comparer:
         """Who computes a tensor and its partner."""
         return (self._runners[1], name), (self._runners[0], self.pairs[name])
 
-    def _portions(self, names: Sequence[str]) -> Iterator[list[str]]:
+    def _portions(self, names: Sequence[str], limit: int) -> Iterator[list[str]]:
         """The tensors in portions that fit in memory, as far as static shapes tell; the more of a
         portion turns out to be held, the smaller the next ones are.
         """
@@ -321,7 +354,7 @@ class Comparer:
         expected = 0
         for name in names:
             size = self.now.expected_bytes(name) + self.before.expected_bytes(self.pairs[name])
-            if portion and (expected + size) * factor > MEMORY_LIMIT:
+            if portion and (expected + size) * factor > limit:
                 yield portion
                 factor = max(1.0, self._bytes_at_once / max(expected, 1))
                 portion, expected = [], 0

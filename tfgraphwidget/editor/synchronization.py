@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.editor.comparing import NO_PARTNER, ONLY_THERE, compare_stores
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
 from tfgraphwidget.graph import ChangedValue, GraphIndex, build
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.live import Copy
+from tfgraphwidget.runtime.measure import Comparison, Tolerance
 from tfgraphwidget.runtime.sync import (
     EagerStore,
     GraphStore,
@@ -27,7 +29,6 @@ from tfgraphwidget.runtime.sync import (
     Sync,
     VariableStore,
     checkpoint_store,
-    distances,
     eager_store,
     keras_file_store,
     keras_store,
@@ -97,6 +98,18 @@ def sync(
     return tuple((a.handle, b.handle) for a, b in pairs)
 
 
+class Drift(dict[str, float]):
+    """The largest difference of each pair's values, by the source's names.
+
+    Attributes:
+        comparison: Norms, cosine, histograms and more of each pair.
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__({each.name: each.distance for each in comparison})
+        self.comparison = comparison
+
+
 def drift(
     source: object,
     target: object,
@@ -104,7 +117,7 @@ def drift(
     *,
     by_order: bool = False,
     slots: bool = False,
-) -> dict[str, float]:
+) -> Drift:
     """The largest difference of each pair's values; see `tfgraphwidget.drift`.
 
     Args:
@@ -121,7 +134,8 @@ def drift(
         SessionRefused: A variable has no value.
         GraphEditError: No variable has a counterpart.
     """
-    return distances(*_match_models("drift", source, target, names, by_order=by_order, slots=slots))
+    matched = _match_models("drift", source, target, names, by_order=by_order, slots=slots)
+    return Drift(compare_stores(*matched, Tolerance.of(None)))
 
 
 def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
@@ -136,11 +150,29 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     ):  # constants are compared by the graphs' difference
         return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
-    was = {a.handle: b.handle for a, b in pairs}
+    return _changes_of(compare_stores(ours, theirs, pairs, Tolerance.of(None)))
+
+
+def checkpoint_changes(before: str, after: str) -> tuple[ChangedValue, ...]:
+    """The values that differ between two checkpoints, and those that only one of them has.
+
+    Args:
+        before: The prefix of a checkpoint.
+        after: That of another one.
+    """
+    compared = drift(after, before).comparison
+    changes = list(_changes_of(compared))
+    changes += [ChangedValue(name, "") for name in compared.not_compared.get(NO_PARTNER, ())]
+    changes += [ChangedValue("", name) for name in compared.not_compared.get(ONLY_THERE, ())]
+    return tuple(changes)
+
+
+def _changes_of(comparison: Comparison) -> tuple[ChangedValue, ...]:
+    """The weights that are not equal."""
     return tuple(
-        ChangedValue(name, was[name], distance)
-        for name, distance in distances(ours, theirs, pairs).items()
-        if distance
+        ChangedValue(each.name, each.other, each.distance, each.norms, each.cosine, each.bars)
+        for each in comparison
+        if not each.same
     )
 
 

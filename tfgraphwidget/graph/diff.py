@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
 _MOST_LINES = 60  # that are printed: what one screen shows
-DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices"]
+DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices", "versions"]
 """What a difference can leave out."""
 DIFFERS = ("", "added", "changed", "removed", "renamed")
 """How an op may differ, by the number that a drawing has for it."""
@@ -48,15 +49,41 @@ _VALUE = "value"  # of a constant
 
 class ChangedValue(NamedTuple):
     """A variable whose value differs; `was` is its name before, `distance` the largest difference
-    of two elements.
+    of two elements, `norms` are the Euclidean norms before and after, `cosine` that of the angle
+    between both, and `histograms` are bars of both; None for what has none. Of a variable
+    that only one of two checkpoints has, one name is "".
     """
 
     name: str
     was: str
-    distance: float
+    distance: float = math.inf
+    norms: tuple[float, float] | None = None
+    cosine: float | None = None
+    histograms: tuple[str, str] | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}: differs by up to {self.distance:.3g}"
+        if not self.name or not self.was:
+            return f"{self.name or self.was}: {'only after' if self.name else 'only before'}"
+        parts = [f"differs by up to {self.distance:.3g}"]
+        if self.norms is not None:
+            parts.append("norm {:.4g} → {:.4g}".format(*self.norms))
+        if self.cosine is not None:
+            parts.append(f"cosine {self.cosine:.4g}")
+        return f"{self.name}: {', '.join(parts)}"
+
+    @property
+    def details(self) -> tuple[Detail, ...]:
+        """How it differs."""
+        if not self.name or not self.was:
+            return (Detail("value", self.was, self.name),)
+        details = [Detail("value", "", f"{self.distance:.6g}")]
+        if self.norms is not None:
+            details.append(Detail("value norm", *(f"{norm:.6g}" for norm in self.norms)))
+        if self.cosine is not None:
+            details.append(Detail("value cosine", "", f"{self.cosine:.6g}"))
+        if self.histograms is not None:
+            details.append(Detail("value histogram", *self.histograms))
+        return tuple(details)
 
 
 class FunctionChanges(NamedTuple):
@@ -183,7 +210,9 @@ class Difference:
     they are the same. `explained` says which differences are one usual change, such as
     freezing; `rest` is without them. `between` says in words what it leads from and to, where that
     is known; it is printed first. `function` is the path of the function that alone was compared,
-    where the graphs around it were not.
+    where the graphs around it were not. `versions` are those that TensorFlow reads the graphs by,
+    where both are known and differ: a note and not a difference, since each TensorFlow writes its
+    own.
     """
 
     added: tuple[str, ...] = ()
@@ -199,6 +228,7 @@ class Difference:
     explained: tuple[Explanation, ...] = field(default=(), compare=False)
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
+    versions: tuple[Detail, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         parts = (*self.signatures, *self.assets)
@@ -260,7 +290,7 @@ class Difference:
         Args:
             kinds: "names" of ops that are the same otherwise,
                 "attributes" (but shapes and values), "shapes" of placeholders and variables,
-                "values" of constants and variables, "devices".
+                "values" of constants and variables, "devices", "versions".
         """
         if not kinds:
             return self
@@ -269,6 +299,7 @@ class Difference:
             changed=_without_details(self.changed, kinds),
             renamed=() if "names" in kinds else self.renamed,
             values=() if "values" in kinds else self.values,
+            versions=() if "versions" in kinds else self.versions,
             inside=tuple(
                 each._replace(difference=inner)
                 for each in self.inside
@@ -328,14 +359,18 @@ class Difference:
         """
         names = FunctionChanges._fields
         entries = [("explained", "", "", each.change, "", str(each)) for each in self.explained]
+        entries += [
+            ("noted", "", "", f"version {d.what}", d.before, d.after) for d in self.versions
+        ]
         entries += [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
         entries += [
             ("renamed", after, before, "name", before, after) for before, after in self.renamed
         ]
+        differing: tuple[OpChange | ChangedValue, ...] = (*self.changed, *self.values)
         entries += [
             ("changed", c.name, c.was, d.what, d.before, d.after)
-            for c in self.changed
+            for c in differing
             for d in c.details
         ]
         for kind, group in zip(names[:3], self.functions[:3], strict=True):
@@ -359,9 +394,6 @@ class Difference:
             ("renamed", after, before, "asset", before, after)
             for before, after in self.assets.renamed
         ]
-        entries += [
-            ("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values
-        ]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
             rows += [{**row, "op": " / ".join((*path, row["op"]))} for row in difference.rows()]
@@ -370,6 +402,11 @@ class Difference:
     def table(self) -> DataFrame:
         """The rows as a pandas DataFrame."""
         return frame(self.rows(), COLUMNS)
+
+    @property
+    def version_line(self) -> str:
+        """The versions that differ, in a line; "" if none does."""
+        return f"versions: {', '.join(map(str, self.versions))}" if self.versions else ""
 
     def __repr__(self) -> str:
         if not self:
@@ -385,7 +422,8 @@ class Difference:
             )
             names = self.functions.renamed
             notes = _item_lines("function renamed, equal otherwise", len(names), names)
-            return equal + "\n" + "\n".join(notes) if names else equal
+            lines = [equal, self.version_line, *(notes if names else ())]
+            return "\n".join(filter(None, lines))
         unexplained = self.rest
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", unexplained.added, unexplained.added),
@@ -407,6 +445,7 @@ class Difference:
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
+        first += [self.version_line] if self.versions else []
         first += map(str, self.explained)
         rest = [
             line
@@ -526,7 +565,25 @@ def difference(
             readers=readers,
         )
         changes = comparison.difference(whole_library=whole_library)
+    changes = replace(changes, versions=_version_details(comparison.before, comparison.after))
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
+
+
+def _version_details(before: GraphIndex, after: GraphIndex) -> tuple[Detail, ...]:
+    """The versions that differ, of graphs of which they are known."""
+    one, other = before.extras.versions(), after.extras.versions()
+    if one is None or other is None or one == other:
+        return ()
+    texts = (
+        (field, *(_version_text(getattr(side, field)) for side in (one, other)))
+        for field in ("producer", "min_consumer", "bad_consumers")
+    )
+    return tuple(Detail(*text) for text in texts if text[1] != text[2])
+
+
+def _version_text(version: int | Iterable[int]) -> str:
+    """A version, or some, as text: "27", "27 28", "none"."""
+    return str(version) if isinstance(version, int) else " ".join(map(str, version)) or "none"
 
 
 def asset_changes(before: Assets, after: Assets) -> AssetChanges:

@@ -358,6 +358,11 @@ def is_tensorflow_installed() -> bool:
     return is_installed()
 
 
+def is_tensorflow_loaded() -> bool:
+    """Whether TensorFlow is imported already, so that what it does faster costs no import."""
+    return is_loaded()
+
+
 def collection_message(key: str) -> type[Message] | None:
     """The message class that the entries of a collection in a MetaGraphDef are, by the collection's
     key, or None.

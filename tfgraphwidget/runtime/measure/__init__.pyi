@@ -1,3 +1,4 @@
+from . import comparison as comparison
 from . import images as images
 from . import last_round as last_round
 from . import probe as probe
@@ -19,4 +20,5 @@ from .profile import Cost as Cost
 from .profile import Measurement as Measurement
 from .tensor_differences import TensorDifference as TensorDifference
 from .tensor_differences import tensor_difference as tensor_difference
+from .tensor_differences import weight_difference as weight_difference
 from .tolerance import Tolerance as Tolerance

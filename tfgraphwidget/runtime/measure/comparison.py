@@ -25,6 +25,8 @@ MAX_ROWS = 20  # rows of the printed table: with all else it has at most 40 line
 MAX_INPUTS = 6  # inputs of the first divergence that are printed
 MAX_NOTES = 6  # lines that say what was not compared
 _HEAD = ("dtype", "shape", "max abs", "max rel", "")
+WEIGHT = "weight"
+_WEIGHT_HEAD = ("dtype", "shape", "max abs", "max rel", "norm", "cosine", "histogram", "")
 COLUMNS = (
     "tensor",
     "other",
@@ -43,6 +45,10 @@ COLUMNS = (
     "nans_after",
     "norm_before",
     "norm_after",
+    "histogram_before",
+    "histogram_after",
+    "least",
+    "most",
 )
 
 
@@ -214,7 +220,10 @@ class Comparison:
             lines.append(self._summary())
             rows = tuple(each for each in self.worst if not each.same)[:MAX_ROWS]
         if rows:
-            lines += format_table([(self.what, *_HEAD), *(each.row() for each in rows)]).split("\n")
+            is_of_weights = self.what == WEIGHT
+            head = _WEIGHT_HEAD if is_of_weights else _HEAD
+            texts = [each.weight_row() if is_of_weights else each.row() for each in rows]
+            lines += format_table([(self.what, *head), *texts]).split("\n")
         for reason, names in self.not_compared.items():
             if len(names) == 1:
                 lines.append(f"{names[0]}  {reason}")
@@ -251,6 +260,8 @@ def _record(tensor: TensorDifference) -> dict[str, object]:
         tensor.differing,
         *tensor.nans,
         *norms,
+        *(tensor.histograms or (None, None)),
+        *(tensor.range or (None, None)),
     )
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -145,7 +145,7 @@ class Stats:
             shape,
             *numbers,
             " ".join(bad) or self.note or self._text(),
-            _bars(self.histogram),
+            bars_text(self.histogram),
         )
 
     def _text(self) -> str:
@@ -541,7 +541,11 @@ def _short(number: float | None) -> str:
     return str(number) if isinstance(number, int) else f"{number:.4g}"
 
 
-def _bars(counts: Sequence[int]) -> str:
-    """A histogram as a line of bars."""
+def bars_text(counts: Sequence[int]) -> str:
+    """A histogram as a line of bars.
+
+    Args:
+        counts: How many elements there are in each bin.
+    """
     top = max(counts, default=0)
     return "".join(_BARS[-(-count * (len(_BARS) - 1) // top)] for count in counts) if top else ""

@@ -14,19 +14,27 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.naming import count_text
+from tfgraphwidget.runtime.measure.probe import bars_text
 
 Array = np.ndarray
 
 BLOCK = 1 << 15  # elements that are compared at once: 128 KB of float32, two of which fit a cache
+ALONE = (
+    1 << 13
+)  # elements of float64 of which BLAS gives no product to threads: these wait for each
+# other, on a busy machine a hundred times as long as the product takes
+BINS = 16  # of a histogram: both fit beside each other in a line
+SAMPLE = 4_096  # elements that a histogram counts: its bars have 8 heights
+LEAST_SQUARE = 1e-30  # of float32 numbers; of smaller ones some squares are 0
 MASK_LEAST = 1e4  # the least magnitude of what may be a mask: BERT adds -10,000
 MASK_GAP = 1e3  # a mask is so many times larger than all that is no mask
 NEAR_MASK = 0.25  # of the largest magnitude: a mask to which a score was added is as large still
 
-_UNSIGNED_OF: dict[str, type[np.unsignedinteger[Any]]] = {
-    "float16": np.uint16,
-    "bfloat16": np.uint16,
-    "float32": np.uint32,
-    "float64": np.uint64,
+_INTEGER_OF: dict[str, type[np.signedinteger[Any]]] = {
+    "float16": np.int16,
+    "bfloat16": np.int16,
+    "float32": np.int32,
+    "float64": np.int64,
 }
 """The integers that have as many bits as a floating-point dtype."""
 
@@ -51,10 +59,16 @@ class TensorDifference:
         scaled: The largest difference by the scale of the tensor, which is its largest magnitude
             without masks; None as above.
         cosine: The cosine of the angle between both, as vectors; None as above, and where one is 0.
-        ulps: The most floating-point numbers that lie between two elements; None for other dtypes.
-        norms: The Euclidean norms; None as above.
+        ulps: The most floating-point numbers that lie between two elements; None for other dtypes,
+            and for weights.
+        norms: The Euclidean norms, of what is finite in both if the shapes are the same; None for
+            text and booleans.
         scale: The largest finite magnitude in either.
         tolerance: The largest `scaled` that counts as equal.
+        histograms: Of weights how many elements there are in each of `BINS` equal bins, which are
+            the same for both; of at most `SAMPLE` finite elements of each, evenly spread. None for
+            text, and where nothing is finite.
+        range: The ends of the bins: the least and the most of these elements.
     """
 
     name: str
@@ -72,6 +86,8 @@ class TensorDifference:
     norms: tuple[float, float] | None = None
     scale: float = 0.0
     tolerance: float = 0.0
+    histograms: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    range: tuple[float, float] | None = None
 
     @property
     def same(self) -> bool:
@@ -90,6 +106,17 @@ class TensorDifference:
         if self.scaled is None:
             return not self.same
         return self.scaled > self.tolerance
+
+    @property
+    def distance(self) -> float:
+        """The largest absolute difference; of text and booleans 1.0 if any differ, and infinity
+        where shapes or dtypes do, or only one element is NaN.
+        """
+        if self.shapes[0] != self.shapes[1] or self.dtypes[0] != self.dtypes[1]:
+            return math.inf
+        if self.largest is None:
+            return float(self.differing > 0)
+        return math.inf if self.scaled == math.inf else self.largest
 
     @property
     def excess(self) -> float:
@@ -115,27 +142,53 @@ class TensorDifference:
         relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
         return self.name, dtype, shape, largest, relative, "; ".join(notes)
 
+    def weight_row(self) -> tuple[str, ...]:
+        """The row of a weight: norm, cosine and histogram come before the notes."""
+        norm = "" if self.norms is None else _both(*(f"{norm:.4g}" for norm in self.norms))
+        cosine = "" if self.cosine is None or self.same else f"{self.cosine:.6g}"
+        *numbers, notes = self.row()
+        histogram = "" if self.bars is None else _both(*self.bars)
+        return (*numbers, norm, cosine, histogram, notes)
+
+    @property
+    def bars(self) -> tuple[str, str] | None:
+        """The histograms as lines of bars."""
+        if self.histograms is None:
+            return None
+        return bars_text(self.histograms[0]), bars_text(self.histograms[1])
+
 
 def tensor_difference(
-    name: str, before: Array, after: Array, steady: bool = True, other: str = ""
+    name: str,
+    before: Array,
+    after: Array,
+    steady: bool = True,
+    other: str = "",
+    *,
+    counts_ulps: bool = True,
 ) -> TensorDifference:
     """Return the difference of two arrays.
 
     Args:
         steady: Whether the graph before gives the same values twice.
         other: The name of the tensor in the other graph; "" if it is the same.
+        counts_ulps: Whether the numbers between elements are counted, which takes as long as all
+            else.
     """
     dtypes = _dtype(before), _dtype(after)
     base = TensorDifference(
         name, dtypes, (before.shape, after.shape), None, None, 0, (0, 0), steady, other or name
     )
+    are_numbers = _is_number(before) and _is_number(after)
     if before.shape != after.shape:
-        return replace(base, nans=(_nans(before), _nans(after)))
-    if not (_is_number(before) and _is_number(after)):
+        norms = (_norm(before), _norm(after)) if are_numbers else None
+        return replace(base, nans=(_nans(before), _nans(after)), norms=norms)
+    if not are_numbers:
         equal = np.asarray(before == after)
         differing = int(np.size(equal) - np.count_nonzero(equal))
         return replace(base, nans=(_nans(before), _nans(after)), differing=differing)
-    totals = _Totals()
+    has_ulps = counts_ulps and dtypes[0] == dtypes[1] and before.dtype.name in _INTEGER_OF
+    totals = _Totals(has_ulps)
     a, b = np.ravel(before), np.ravel(after)
     for x, y in _blocks(a, b):
         totals.add(x, y)
@@ -147,16 +200,58 @@ def tensor_difference(
         nans=(totals.nans[0], totals.nans[1]),
         scaled=math.inf if totals.unpaired_nans else _by_scale(a, b, totals),
         cosine=totals.cosine,
-        ulps=totals.ulps if dtypes[0] == dtypes[1] and _has_ulps(before.dtype) else None,
+        ulps=totals.ulps if has_ulps else None,
         norms=(math.sqrt(totals.squares[0]), math.sqrt(totals.squares[1])),
         scale=totals.scale,
     )
+
+
+def weight_difference(name: str, before: Array, after: Array, other: str) -> TensorDifference:
+    """Return the difference of two weights, with their histograms. Nothing has rounded them, so
+    that no ULPs are counted.
+
+    Args:
+        name: The name of the weight.
+        before: Its value in the graph before.
+        after: Its value.
+        other: Its name in the other graph.
+    """
+    difference = tensor_difference(name, before, after, other=other, counts_ulps=False)
+    samples = _sample(before), _sample(after)
+    both = np.concatenate(samples)
+    if not both.size:
+        return difference
+    low, high = float(both.min()), float(both.max())
+    shrink = 1.0 if math.isfinite(high - low) else 0.25  # at the ends of float64
+    limits = low * shrink, (high if high > low else low + 1) * shrink
+    counts = [np.histogram(each * shrink, BINS, limits)[0].tolist() for each in samples]
+    return replace(difference, histograms=(tuple(counts[0]), tuple(counts[1])), range=(low, high))
+
+
+def _sample(array: Array) -> Array:
+    """Some finite elements, as float64; magnitudes of complex numbers, none of text."""
+    if array.dtype.kind in "OSU":
+        return np.zeros(0)
+    flat = np.ravel(array)
+    some = flat[:: -(-flat.size // SAMPLE) or 1]
+    numbers = (np.abs(some) if some.dtype.kind == "c" else some).astype(np.float64)
+    return numbers[np.isfinite(numbers)]
+
+
+def _norm(array: Array) -> float:
+    """The Euclidean norm of what is finite."""
+    totals = _Totals()
+    flat = np.ravel(array)
+    for block, _ in _blocks(flat, flat):
+        totals.add(block, block)
+    return math.sqrt(totals.squares[0])
 
 
 @dataclass
 class _Totals:
     """What is known of the blocks so far; pairs are (before, after)."""
 
+    has_ulps: bool = False
     largest: float = 0.0
     relative: float = 0.0
     differing: int = 0
@@ -166,6 +261,7 @@ class _Totals:
     product: float = 0.0
     nans: list[int] = field(default_factory=lambda: [0, 0])
     squares: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    _rooms: dict[tuple[np.dtype, int], Array] = field(default_factory=dict)
 
     @property
     def cosine(self) -> float | None:
@@ -175,32 +271,66 @@ class _Totals:
 
     def add(self, x: Array, y: Array) -> None:
         """Take in one block of each."""
-        is_equal = x.dtype == y.dtype and np.array_equal(x, y)
+        differing = int(np.count_nonzero(np.not_equal(x, y, out=self._room(np.dtype(bool), x, 0))))
+        is_equal = not differing and x.dtype == y.dtype
         a = _widen(x, y)
         b = a if is_equal else _widen(y, x)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = _dot(a, a), _dot(b, b)
-            is_finite = math.isfinite(squares[0]) and math.isfinite(squares[1])
-        if is_finite and is_equal:
-            self._add_sums(squares, squares[0], _most(a))
-        elif is_finite:
-            self._add_finite(x, y, a, b, squares)
-        else:
+        if not (_is_exact(a, squares[0]) and _is_exact(b, squares[1])):
             self._add_careful(x, y, a, b)
+        elif is_equal:
+            self._add_sums(squares, squares[0], _most(a))
+        else:
+            self.differing += differing
+            self._add_finite(x, y, a, b, squares)
 
     def _add_finite(
         self, x: Array, y: Array, a: Array, b: Array, squares: tuple[float, float]
     ) -> None:
         """Take in a block in which all is finite: the usual one, so without copies of parts."""
-        magnitudes = np.maximum(np.abs(a), np.abs(b))
-        gap = np.abs(a - b)
+        real = a.real.dtype
+        magnitudes, gap = (self._room(real, x, place) for place in range(2))
+        np.abs(a, out=magnitudes)
+        np.maximum(magnitudes, np.abs(b, out=gap), out=magnitudes)
+        np.abs(np.subtract(a, b, out=gap if a.dtype == real else None), out=gap)
         self._add_sums(squares, _dot(a, b), float(magnitudes.max()))
-        self.differing += int(np.count_nonzero(x != y))
         self.largest = max(self.largest, float(gap.max()))
-        np.maximum(magnitudes, np.finfo(magnitudes.dtype).smallest_subnormal, out=magnitudes)
+        np.maximum(magnitudes, np.finfo(real).smallest_subnormal, out=magnitudes)
         self.relative = max(self.relative, float(np.divide(gap, magnitudes, out=gap).max()))
-        if x.dtype == y.dtype and _has_ulps(x.dtype):
-            self.ulps = max(self.ulps, _ulps(x, y))
+        if self.has_ulps:
+            self.ulps = max(self.ulps, self._ulps(x, y))
+
+    def _room(self, dtype: np.dtype, block: Array, place: int) -> Array:
+        """An array of a block's size to compute in, the same one for each block.
+
+        An array that is freed after each step goes back to the system, and the next one begins
+        with page faults, which take longer than the step.
+        """
+        room = self._rooms.get((dtype, place))
+        if room is None or room.size < block.size:
+            room = self._rooms[dtype, place] = np.empty(block.size, dtype)
+        return room[: block.size]
+
+    def _ulps(self, x: Array, y: Array) -> int:
+        """The most floating-point numbers that lie between two elements.
+
+        The bits without the sign count the numbers from 0 on, so that with the sign they are
+        integers in the order of the numbers. Their differences fit without a sign.
+        """
+        if not x.size:
+            return 0
+        integer = np.dtype(_INTEGER_OF[x.dtype.name])
+        one, other, sign = (self._room(integer, x, place) for place in range(3))
+        for side, counts in ((x, one), (y, other)):
+            bits = np.ascontiguousarray(side).view(integer)
+            np.right_shift(bits, 8 * integer.itemsize - 1, out=sign)  # 0, or -1 of negative ones
+            np.bitwise_and(sign, np.iinfo(integer).max, out=counts)
+            np.bitwise_xor(bits, counts, out=counts)
+            np.subtract(counts, sign, out=counts)
+        np.maximum(one, other, out=sign)
+        np.subtract(sign, np.minimum(one, other, out=one), out=sign)
+        return int(sign.view(f"u{integer.itemsize}").max())
 
     def _add_sums(self, squares: tuple[float, float], product: float, scale: float) -> None:
         self.squares[0] += squares[0]
@@ -236,8 +366,8 @@ class _Totals:
         self.largest = max(self.largest, float(gap[numbers].max(initial=0)))
         relative = np.nan_to_num(relative[numbers], nan=1.0)
         self.relative = max(self.relative, float(relative.max(initial=0)))
-        if x.dtype == y.dtype and _has_ulps(x.dtype):
-            self.ulps = max(self.ulps, _ulps(x[numbers], y[numbers]))
+        if self.has_ulps:
+            self.ulps = max(self.ulps, self._ulps(x[numbers], y[numbers]))
 
 
 def _blocks(a: Array, b: Array) -> Iterator[tuple[Array, Array]]:
@@ -258,7 +388,15 @@ def _widen(x: Array, beside: Array | None = None) -> Array:
 
 def _dot(a: Array, b: Array) -> float:
     """The product of two flat arrays as vectors."""
-    return float(np.vdot(a, b).real)
+    if a.dtype == np.float32 or a.size <= ALONE:
+        return float(np.vdot(a, b).real)
+    pieces = range(0, a.size, ALONE)
+    return sum(float(np.vdot(a[at : at + ALONE], b[at : at + ALONE]).real) for at in pieces)
+
+
+def _is_exact(a: Array, square: float) -> bool:
+    """Whether a sum of squares is as exact as its dtype: finite, and not of parts that vanish."""
+    return math.isfinite(square) and (square > LEAST_SQUARE or not a.any())
 
 
 def _most(a: Array) -> float:
@@ -299,30 +437,6 @@ def _by_scale(a: Array, b: Array, totals: _Totals) -> float:
             own = gap / np.maximum(np.maximum(np.abs(p), np.abs(q)), rest)
         scaled = max(scaled, float(np.nan_to_num(own, nan=0.0, posinf=np.inf).max(initial=0)))
     return scaled
-
-
-def _ulps(x: Array, y: Array) -> int:
-    """The most floating-point numbers that lie between two elements.
-
-    The bits without the sign count the numbers from 0 on: two of one sign are as far apart as these
-    counts, two of different signs as far as their sum.
-    """
-    if not x.size:
-        return 0
-    unsigned = _UNSIGNED_OF[x.dtype.name]
-    sign = unsigned(1 << (8 * unsigned().itemsize - 1))
-    bits = [np.ascontiguousarray(side).view(unsigned) for side in (x, y)]
-    counts = [side & ~sign for side in bits]
-    # Unsigned, so that neither the difference nor the sum wraps.
-    apart = np.maximum(*counts) - np.minimum(*counts)
-    is_across = (bits[0] ^ bits[1]) >= sign
-    if is_across.any():
-        apart = np.where(is_across, counts[0] + counts[1], apart)
-    return int(apart.max())
-
-
-def _has_ulps(dtype: np.dtype) -> bool:
-    return dtype.name in _UNSIGNED_OF
 
 
 def _is_number(array: Array) -> bool:

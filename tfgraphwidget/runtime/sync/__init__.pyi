@@ -15,7 +15,6 @@ from .variable_stores import Pair as Pair
 from .variable_stores import StoredVariable as StoredVariable
 from .variable_stores import VariableStore as VariableStore
 from .variable_stores import checkpoint_store as checkpoint_store
-from .variable_stores import distances as distances
 from .variable_stores import eager_store as eager_store
 from .variable_stores import keras_file_store as keras_file_store
 from .variable_stores import keras_store as keras_store

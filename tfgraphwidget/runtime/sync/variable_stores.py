@@ -6,7 +6,6 @@ a file with its checkpoint. `transfer` moves values from one to another through 
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -263,30 +262,6 @@ def transfer(
             old[variable.handle], values[variable.handle], tau, variable.dtype
         )
     target.assign(values)
-
-
-def distances(
-    source: VariableStore, target: VariableStore, pairs: Sequence[Pair]
-) -> dict[str, float]:
-    """How far the values of pairs are apart.
-
-    Args:
-        source: Where the values of the first of each pair are.
-        target: Where those of the second are.
-        pairs: The variables, as (source's, target's).
-
-    Returns:
-        By the source's handle the largest absolute difference of two elements: 0.0 if all are
-        equal; of booleans and strings 1.0 if any differ; infinity for other shapes or dtypes, and
-        where only one is NaN.
-    """
-    ours, theirs = source.read([a for a, _ in pairs]), target.read([b for _, b in pairs])
-    return {
-        a.handle: mixing.distance(ours[a.handle], theirs[b.handle], a.dtype)
-        if a.dtype == b.dtype
-        else math.inf
-        for a, b in pairs
-    }
 
 
 def object_path(key: str) -> str:
