@@ -231,7 +231,7 @@ class NodeRecords(Sequence[NodeDef]):
         return columns
 
     def drop_records(self) -> None:
-        """Let go of the bytes of NodeDefs that are parsed."""
+        """Forget the bytes of NodeDefs that are parsed."""
         if self._parsed is not None:
             self._records = []
 

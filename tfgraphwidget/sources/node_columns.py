@@ -82,10 +82,10 @@ def read_columns(records: list[bytes]) -> NodeColumns | None:
         # A text and an end by turns.
         if len(texts) != 2 * count or any(texts[1::2]) or not all(texts[::2]):
             return None
-    ends = np.flatnonzero(~np.fromiter(map(bool, inputs), bool, len(inputs)))
-    if len(ends) != count or devices.count("") != count:
+    stops = np.flatnonzero(~np.fromiter(map(bool, inputs), bool, len(inputs)))
+    if len(stops) != count or devices.count("") != count:
         return None
-    counts = (np.diff(ends, prepend=-1) - 1).tolist()
+    counts = (np.diff(stops, prepend=-1) - 1).tolist()
     pinned: dict[int, str] = {}
     if len(devices) > count:
         number = 0
