@@ -29,9 +29,9 @@ _C_API = "tensorflow.python.client.pywrap_tf_session"
 _EDITING = {
     f"{_OPS}:": "_create_c_op gradient_registry uid",
     f"{_OPS}:Graph": (
-        "_add_function _collections _create_op_internal _current_control_dependencies _functions "
-        "_get_function _get_control_flow_context _get_operation_by_name _group_lock _lock "
-        "_mutation_lock _names_in_use _nodes_by_name _remove_function _session_run_lock "
+        "_add_function _c_graph _collections _create_op_internal _current_control_dependencies "
+        "_functions _get_function _get_control_flow_context _get_operation_by_name _group_lock "
+        "_lock _mutation_lock _names_in_use _nodes_by_name _remove_function _session_run_lock "
         "_set_control_flow_context _unfetchable_ops new_operations"
     ),
     f"{_OPS}:Operation": (
@@ -45,7 +45,7 @@ _EDITING = {
     f"{_C_API}:": (
         "ExtendSession GetHandleShapeAndType PyGraph SetHandleShapeAndType TF_CloseSession "
         "TF_DeleteBuffer TF_DeleteSession TF_DeleteSessionOptions TF_FunctionToFunctionDef "
-        "TF_GetBuffer TF_GraphCopyFunction TF_GraphImportGraphDefWithResults "
+        "TF_GetBuffer TF_GraphCopyFunction TF_GraphToGraphDef TF_GraphImportGraphDefWithResults "
         "TF_ImportGraphDefOptionsAddInputMapping TF_ImportGraphDefOptionsRemapControlDependency "
         "TF_ImportGraphDefOptionsSetValidateColocationConstraints TF_NewBufferFromString "
         "TF_NewSessionOptions TF_NewSessionRef TF_OperationName TF_Output"

@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Signature,
     build,
+    devices_of,
     is_filled_in,
     needed_ops,
     ops,
@@ -43,7 +44,6 @@ from tfgraphwidget.sources import (
     absent_devices,
     open_message,
     pinned_notices,
-    tf_protos,
 )
 from tfgraphwidget.tf_types import (
     Graph,
@@ -395,9 +395,7 @@ def _why_elsewhere(core: EditorCore) -> str:
     """
     if not core.target.place.needs_import or core.executor.boundary is not None:
         return ""
-    pinned = absent_devices(
-        (node.name, node.device) for node in core.target.index.nodes if node.device
-    )
+    pinned = absent_devices(devices_of(core.target.index.nodes))
     return next(iter(pinned_notices([ops for ops in pinned if ops.elsewhere], soft=True)), "")
 
 
@@ -428,7 +426,7 @@ def file_extract(core: EditorCore, command: Clone, boundary: Boundary) -> Source
         build((), typing=core.target.index.typing, extras=core.target.index.extras), added
     )
     request = export_request(core, index=index)
-    message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
+    message = export.meta_graph_alone(request)
     values = None if command.init == "none" else dict(added.values)
     trusted = core.source.trust.is_given
     source = open_message(

@@ -17,6 +17,7 @@ from .formats.documents import GraphML as GraphML
 from .formats.documents import Picture as Picture
 from .formats.event_file import write_events as write_events
 from .formats.meta_graph import file_meta_graph as file_meta_graph
+from .formats.meta_graph import meta_graph_alone as meta_graph_alone
 from .formats.meta_graph import meta_graph_bytes as meta_graph_bytes
 from .html.page import Page as Page
 from .html.page_input import Encodings as Encodings

@@ -67,6 +67,7 @@ from .dtype_sizes import BYTES as BYTES
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask
+from .edges import NodeColumns as NodeColumns
 from .edges import NodeDefs as NodeDefs
 from .edges import NodeList as NodeList
 from .edges import NodeRecords as NodeRecords

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
@@ -26,6 +25,8 @@ CONTROL = -1
 """The port of a control edge."""
 _MOST_PORTS = 1 << 24
 _PART = 256  # NodeDefs that are read together: so many stay in the cache of a processor
+_RECORDS = 2_048  # the same of their bytes, which are smaller
+_READING = "Reading the graph"
 
 
 class Csr(NamedTuple):
@@ -138,29 +139,65 @@ class NodeArrays(NamedTuple):
     misplaced: Ids
 
 
+class NodeColumns(NamedTuple):
+    """Fields of some NodeDefs that follow each other, field by field.
+
+    Attributes:
+        names: The name of each.
+        types: The op type of each.
+        inputs: The inputs of all of them, one after another.
+        counts: How many inputs each one has.
+        devices: Where each is pinned to, by its place among them; those that are pinned.
+    """
+
+    names: list[str]
+    types: list[str]
+    inputs: list[str]
+    counts: list[int]
+    devices: dict[int, str]
+
+    @classmethod
+    def of(cls, nodes: Sequence[NodeDef]) -> NodeColumns:
+        """The fields of messages."""
+        # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
+        inputs = [node.input[:] for node in nodes]
+        return cls(
+            [node.name for node in nodes],
+            [node.op for node in nodes],
+            list(chain.from_iterable(inputs)),
+            list(map(len, inputs)),
+            {k: device for k, device in enumerate([node.device for node in nodes]) if device},
+        )
+
+
 class NodeRecords(Sequence[NodeDef]):
-    """The NodeDefs in the bytes of a file: a look at one parses it alone, and a walk all of them.
+    """NodeDefs as bytes: a look at one parses it alone, and a walk all of them.
 
     What drawing needs of many of them is noted when they are read, by their numbers: in `devices`
     where each is pinned to, in `shared_names` the key of each that holds a variable.
 
     Args:
-        data: The bytes of a GraphDef.
-        starts: Where the record of each NodeDef begins in them, and where that of the last one
-            ends.
-        parse: Gives the NodeDefs of some records that follow each other.
+        records: The bytes of each NodeDef.
+        parse: Gives the NodeDefs of some records.
+        read: Gives the fields of some records; None where they are not as protobuf writes them.
+        parsed: The NodeDefs, where they are parsed already.
     """
 
     def __init__(
-        self, data: bytes, starts: array[int], parse: Callable[[bytes], list[NodeDef]]
+        self,
+        records: list[bytes],
+        parse: Callable[[list[bytes]], Sequence[NodeDef]],
+        read: Callable[[list[bytes]], NodeColumns | None],
+        parsed: Sequence[NodeDef] | None = None,
     ) -> None:
-        self._data, self._starts, self._parse = data, starts, parse
-        self._parsed: list[NodeDef] | None = None
+        self._records, self._parse, self._read = records, parse, read
+        self._parsed = parsed
+        self._count = len(records)
         self.devices: dict[int, str] = {}
         self.shared_names: dict[int, str] = {}
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> NodeDef: ...
@@ -170,35 +207,33 @@ class NodeRecords(Sequence[NodeDef]):
 
     def __getitem__(self, place: int | slice) -> NodeDef | list[NodeDef]:
         if self._parsed is not None:
-            return self._parsed[place]
+            return self._parsed[place]  # type: ignore[return-value]  # of a slice a list
         if isinstance(place, int):
-            place = range(len(self))[place]
-            return self._between(place, place + 1)[0]
-        start, stop, step = place.indices(len(self))
-        if step == 1:
-            return self._between(start, stop)
-        return [self[k] for k in range(start, stop, step)]
+            return self._parse([self._records[place]])[0]
+        return list(self._parse(self._records[place]))
 
     def __iter__(self) -> Iterator[NodeDef]:
         if self._parsed is None:
-            self._parsed, self._data = self._between(0, len(self)), b""
+            self._parsed, self._records = self[:], []
         return iter(self._parsed)
 
-    def note(
-        self, first: int, nodes: Sequence[NodeDef], names: Sequence[str], types: Sequence[str]
-    ) -> None:
-        """Note what drawing needs of some NodeDefs, of which the first one has the number
-        `first`.
+    def columns(self, first: int, end: int) -> NodeColumns:
+        """The fields of the NodeDefs from number `first` up to `end`, of which it notes what
+        drawing needs.
         """
-        devices = [node.device for node in nodes]
-        if any(devices):
-            self.devices |= {first + k: device for k, device in enumerate(devices) if device}
-        for k, op_type in enumerate(types):
+        columns = self._read(self._records[first:end]) or NodeColumns.of(self[first:end])
+        self.devices |= {first + k: device for k, device in columns.devices.items()}
+        # Messages that are kept have it at hand.
+        for k, op_type in enumerate(columns.types if self._parsed is None else ()):
             if op_type in HANDLES:
-                self.shared_names[first + k] = _text_once(shared_name(nodes[k]), names[k])
+                text = shared_name(self[first + k])
+                self.shared_names[first + k] = _text_once(text, columns.names[k])
+        return columns
 
-    def _between(self, start: int, stop: int) -> list[NodeDef]:
-        return self._parse(self._data[self._starts[start] : self._starts[stop]])
+    def drop_records(self) -> None:
+        """Forget the bytes of NodeDefs that are parsed."""
+        if self._parsed is not None:
+            self._records = []
 
 
 class NodeList(Sequence[NodeDef]):
@@ -394,21 +429,13 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     # Part by part, so that neither the messages of a million ops nor the texts of their inputs are
     # in memory together.
     with no_collections():
-        for part in report_parts(nodes, "Reading the graph", _PART):
-            new_names = [node.name for node in part]
+        for part in _parts(nodes):
             if first is not None:
-                number_names(new_names, ids, first + len(names))
-            # Each text once: there are few types.
-            new_types = [sys.intern(node.op) for node in part]
-            if isinstance(nodes, NodeRecords):
-                nodes.note(len(names), part, new_names, new_types)
-            names += new_names
-            types += new_types
-            # A slice of protobuf's list is a list, and made at once: walking it costs twice the
-            # time.
-            inputs = [node.input[:] for node in part]
-            counts += map(len, inputs)
-            edges.add(list(chain.from_iterable(inputs)))
+                number_names(part.names, ids, first + len(names))
+            names += part.names
+            types += map(sys.intern, part.types)  # each text once: there are few types
+            counts += part.counts
+            edges.add(part.inputs)
     to, port = edges.sources()
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
@@ -426,6 +453,16 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     return NodeArrays(
         names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced])
     )
+
+
+def _parts(nodes: Sequence[NodeDef]) -> Iterator[NodeColumns]:
+    """The fields of NodeDefs, part by part."""
+    if not isinstance(nodes, NodeRecords):
+        yield from map(NodeColumns.of, report_parts(nodes, _READING, _PART))
+        return
+    for part in report_parts(range(len(nodes)), _READING, _RECORDS):
+        yield nodes.columns(part[0], part[-1] + 1)
+    nodes.drop_records()
 
 
 def _text_once(text: str, other: str) -> str:

@@ -180,6 +180,11 @@ class GraphIndex:
         }
 
     @cached_property
+    def structural_variables(self) -> dict[int, VariableDef]:
+        """The variables that `definitions` has found by the ops around their handles, by these."""
+        return {}
+
+    @cached_property
     def scopes(self) -> ScopeTree:
         """The tree of name scopes."""
         return ScopeTree.build(self.ids)

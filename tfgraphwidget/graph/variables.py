@@ -51,8 +51,14 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
         The variables by the numbers of their handle ops, in the order of `variable_ops`. The
         graph's collections define them, or else the ops around the handle.
     """
-    defined = index.defined_variables
-    return {i: defined.get(index.names[i]) or _by_structure(index, i) for i in variable_ops}
+    defined, by_structure = index.defined_variables, index.structural_variables
+    variables = {}
+    for i in variable_ops:
+        variable = defined.get(index.names[i]) or by_structure.get(i)
+        if variable is None:
+            variable = by_structure[i] = _by_structure(index, i)
+        variables[i] = variable
+    return variables
 
 
 def definition_of(index: GraphIndex, name: str) -> VariableDef:

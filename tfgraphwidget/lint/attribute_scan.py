@@ -20,7 +20,7 @@ class AttributeScan:
         noted: Those on which opening the file has noted something, by the private attribute that
             holds it.
         colocated: Those that are to be placed beside others.
-        shaped: Those with an attribute that may hold a shape.
+        shaped: Those with attributes that may hold a shape, and the names of these.
         odd: Those that may have an attribute without a value, or one that their type does not have,
             or lack one, and those that name functions.
     """
@@ -29,7 +29,7 @@ class AttributeScan:
         default_factory=lambda: {MISSING_INPUT: [], NAME_IN_FILE: [], INPUTS_IN_FILE: []}
     )
     colocated: list[int] = field(default_factory=list)
-    shaped: list[int] = field(default_factory=list)
+    shaped: dict[int, list[str]] = field(default_factory=dict)
     odd: list[int] = field(default_factory=list)
 
 
@@ -40,11 +40,12 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
     for op, node in enumerate(index.nodes):
         own_names, required = of_type[node.op]
         attributes, lacking = node.attr, len(required)
-        is_odd = is_shaped = False
+        is_odd = False
         for name in attributes:  # `items` would be a loop in Python of protobuf's own
             kind = attributes[name].WhichOneof("value")
             lacking -= name in required
-            is_shaped |= kind in _HOLDS_SHAPES
+            if kind in _HOLDS_SHAPES:
+                scan.shaped.setdefault(op, []).append(name)
             if name in scan.noted:
                 scan.noted[name].append(op)
             elif name == "_class":
@@ -53,8 +54,6 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
             is_odd |= own_names is not None and name[:1] != "_" and name not in own_names
         if is_odd or lacking:
             scan.odd.append(op)
-        if is_shaped:
-            scan.shaped.append(op)
     return scan
 
 

@@ -52,6 +52,7 @@ _NAME_IN_FUNCTION = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*")
 MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
 _SHOWN = 8  # ops of a cycle in a sentence
 _UNKNOWN_DIM = -1
+_NEGATIVE = re.compile(rb"[\x80-\xff]{9}\x01")  # a number below 0 as protobuf writes it
 _NO_VALUE = "has no value"
 Counts = npt.NDArray[np.int32]
 
@@ -342,12 +343,16 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
         return
     body = context.bodies[0]  # TensorFlow passes over those of functions
     index = body.index
+    of_ops: set[bytes] = set()  # entries that name an op, or nothing; many ops have the same
     for op in body.attributes.colocated:
-        entries = list(index.nodes[op].attr["_class"].list.s)
+        entries = index.nodes[op].attr["_class"].list.s[:]
+        if of_ops.issuperset(entries):
+            continue
         missing_names = [
             name for entry in entries if (name := colocation(entry)) and name not in index.ids
         ]
         if not missing_names:
+            of_ops.update(entries)
             continue
         name = index.names[op]
         remaining = tuple(
@@ -416,9 +421,10 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies if context.is_file else ():
         index = body.index
-        for op in body.attributes.shaped:
+        for op, shaped in body.attributes.shaped.items():
             node = index.nodes[op]
-            for name, value in node.attr.items():
+            for name in shaped:
+                value = node.attr[name]
                 negative = _negative_dim(value)
                 if negative is None:
                     continue
@@ -637,18 +643,16 @@ def _missing_functions(
 
 def _negative_dim(value: AttrValue) -> int | None:
     """The first dimension of a shape in an attribute that is not a size."""
-    kind = value.WhichOneof("value")
-    if kind == "shape":
-        return _below(value.shape, _UNKNOWN_DIM)
+    kind, least = value.WhichOneof("value"), _UNKNOWN_DIM
+    shapes: Iterable[TensorShapeProto]
     if kind == "tensor":
-        return _below(value.tensor.tensor_shape, 0)
-    if kind == "list":
-        return next(
-            (dim for shape in value.list.shape if (dim := _below(shape, _UNKNOWN_DIM)) is not None),
-            None,
-        )
+        shapes, least = (value.tensor.tensor_shape,), 0
+    else:
+        shapes = (value.shape,) if kind == "shape" else value.list.shape
+    for shape in shapes:
+        # A look at the bytes takes a third of the time of a look at each dimension.
+        if _NEGATIVE.search(shape.SerializeToString()):
+            for dim in shape.dim:
+                if dim.size < least:
+                    return dim.size
     return None
-
-
-def _below(shape: TensorShapeProto, least: int) -> int | None:
-    return next((dim.size for dim in shape.dim if dim.size < least), None)

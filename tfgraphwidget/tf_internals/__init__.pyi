@@ -2,6 +2,7 @@ from .c_graphs import c_end as c_end
 from .c_graphs import copy_function as copy_function
 from .c_graphs import copy_handle_data as copy_handle_data
 from .c_graphs import copy_tensor_handle_data as copy_tensor_handle_data
+from .c_graphs import graph_def_bytes as graph_def_bytes
 from .c_graphs import import_serialized as import_serialized
 from .c_graphs import new_c_graph as new_c_graph
 from .c_graphs import new_c_operations as new_c_operations

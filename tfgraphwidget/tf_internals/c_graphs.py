@@ -27,6 +27,23 @@ def new_c_graph() -> object:
     return c_api.PyGraph()
 
 
+def graph_def_bytes(graph: tf.Graph) -> bytes:
+    """Return the GraphDef of a tf.Graph as bytes.
+
+    Private: `Graph._lock`, `Graph._c_graph`, the C API. The public `as_graph_def` makes a message
+    of them, which takes as much memory again and more.
+
+    Raises:
+        tf.errors.OpError: TensorFlow cannot write the graph.
+    """
+    if not hasattr(c_api, "TF_GraphToGraphDef"):
+        serialized: bytes = graph.as_graph_def().SerializeToString()
+        return serialized
+    with graph._lock, c_api_util.tf_buffer() as buffer, graph._c_graph.get() as c_graph:
+        c_api.TF_GraphToGraphDef(c_graph, buffer)
+        return bytes(c_api.TF_GetBuffer(buffer))
+
+
 def import_serialized(
     graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], object] = _NO_INPUTS
 ) -> None:

@@ -44,7 +44,7 @@ def chain(count: int) -> Any:
 
 @pytest.fixture(autouse=True)
 def _small_graphs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_def_bytes, "_MANY", 0)
+    monkeypatch.setattr(graph_def_bytes, "MOST_MESSAGES", 0)
 
 
 def parsed(data: bytes) -> list[Any] | None:
@@ -88,23 +88,31 @@ def check_agrees(data: bytes) -> None:
     assert list(graph.node) == expected
 
 
-def test_a_file_is_read_in_parts_and_a_look_parses_one_op(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_at_an_op_of_a_large_file_parses_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     data = chain(5_000).SerializeToString()
     check_agrees(data)
-    lengths: list[int] = []
-    between = NodeRecords._between
-
-    def count(records: NodeRecords, start: int, stop: int) -> list[Any]:
-        lengths.append(stop - start)
-        return between(records, start, stop)
-
-    monkeypatch.setattr(NodeRecords, "_between", count)
+    monkeypatch.setattr(NodeRecords, "__iter__", lambda _: pytest.fail("all ops were parsed"))
     graph = parse_graph_def(data, tf_protos.GraphDef)
-    assert lengths == [256] * 23 + [113]
-    lengths.clear()
-    assert graph.node[5_000].input[0] == "a_4998"
+    one = graph.node[5_000]
+    assert one.input[0] == "a_4998"
+    assert graph.node[5_000] is not one  # it is not kept
     assert graph.node[-1].name == "v_999"
-    assert lengths == [1, 1]
+
+
+def test_the_messages_of_a_small_file_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_def_bytes, "MOST_MESSAGES", 100)
+    data = chain(20).SerializeToString()
+    graph = parse_graph_def(data, tf_protos.GraphDef)
+    assert graph.node[5] is graph.node[5]
+    check_agrees(data)
+
+
+def test_a_graph_of_large_constants_is_a_message() -> None:
+    graph = chain(6)
+    graph.node[0].attr["value"].s = bytes(10_000)
+    data = graph.SerializeToString()
+    assert not isinstance(parse_graph_def(data, tf_protos.GraphDef), StoredGraphDef)
+    check_agrees(data)
 
 
 def test_opening_drawing_searching_and_an_edit_leave_most_ops_bytes(
@@ -159,6 +167,12 @@ def test_what_a_graph_may_have_is_read_as_protobuf_reads_it(change: Any) -> None
 @pytest.mark.parametrize(
     "data",
     [
+        b"\x0a\x08\x0a\x01x\x12\x01A\x0a\x00",  # a name, and then none
+        b"\x0a\x09\x0a\x01x\x12\x01A\x0a\x01y\x0a\x03\x12\x01A",  # two names, and none
+        b"\x0a\x09\x0a\x01x\x12\x01A\x12\x01B\x0a\x03\x0a\x01y",  # two types, and none
+        b"\x0a\x08\x0a\x01x\x12\x01A\x1a\x00",  # an input without a name
+        b"\x0a\x0b\x0a\x01x\x12\x01A\x22\x01c\x22\x00",  # a device, and then none
+        b"\x0a\x0c\x0a\x01x\x12\x01A\x22\x01c\x22\x01d",  # two devices
         b"\x8a\x00\x03\x0a\x01x",  # the tag of a NodeDef in two digits
         b"\x0a\x83\x80\x00\x0a\x01x",  # its length in three
         b"\x0a\x83\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00\x0a\x01x",  # and in too many

@@ -259,8 +259,9 @@ class LiveGraph:
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(read_before)
         read = live.in_place_changes.without_veils(self.graph(), whole)
-        there = base.ids if base is not None else {}
-        nodes = list({node.name: node for node in read if node.name not in there}.values())
+        nodes = read
+        if base is not None:  # which may have read ops that another thread was making
+            nodes = list({node.name: node for node in read if node.name not in base.ids}.values())
         collections, variables = body.collections()
         if self._objectless:
             self._objectless -= {variable.name for variable in variables}

@@ -166,12 +166,12 @@ class NodeCopier:
             name, copy = node.name, container.add()
             copy.CopyFrom(node)
             copy.name = names[name]
-            inputs = copy.input
-            for k, text in enumerate(inputs):
-                new = input_cache.get(text)
-                inputs[k] = self._input(text, name) if new is None else new
+            texts = node.input[:]
+            inputs = [input_cache.get(text) or self._input(text, name) for text in texts]
             if not stays and "" in inputs:
-                inputs[:] = filter(None, inputs)
+                inputs = list(filter(None, inputs))
+            if inputs != texts:
+                copy.input[:] = inputs
             naming = _NAMING.intersection(copy.attr)
             if naming:
                 self._rewrite_attributes(node, copy, naming)

@@ -35,11 +35,14 @@ def check_size(
     Raises:
         GraphEditError: If the message would be too large.
     """
-    sizes = {node.name: node.ByteSize() + _AROUND for node in nodes}
-    for name, size in (constant_bytes or {}).items():
-        sizes[name] = sizes.get(name, 0) + size
-    total = sum(sizes.values()) + library.ByteSize()
+    nodes = list(nodes)
+    constant_bytes = constant_bytes or {}
+    total = sum(node.ByteSize() + _AROUND for node in nodes)
+    total += sum(constant_bytes.values()) + library.ByteSize()
     if total > LARGEST:
+        sizes = {node.name: node.ByteSize() + _AROUND for node in nodes}
+        for name, size in constant_bytes.items():
+            sizes[name] = sizes.get(name, 0) + size
         biggest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:3]
         largest = ", ".join(f"{name!r} ({_size_text(sizes[name])})" for name in biggest)
         raise GraphEditError(

@@ -384,7 +384,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
             f"checkpoint beside {path.name!r} needs TensorFlow: run pip install "
             "'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt'."
         )
-    path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
+    path.write_bytes(meta_graph_alone(request).SerializeToString(deterministic=True))
     if variables and not request.graph.lacks_values():
         pairs = _keys_to_write(index, variables)
         write_bundle(
@@ -420,7 +420,7 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
             TensorFlow has not imported.
     """
     if graph is None:
-        alone: bytes = _meta_graph_alone(request).SerializeToString(deterministic=True)
+        alone: bytes = meta_graph_alone(request).SerializeToString(deterministic=True)
         return alone
     index = request.index
     there = {v.name: v for v in definitions(index, handles(index)).values()}
@@ -444,7 +444,7 @@ def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
         )
 
 
-def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
+def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its
     signatures.
     """
@@ -484,7 +484,8 @@ def file_meta_graph(
         notices: Gets a sentence on each collection that cannot be written.
     """
     meta_graph = tf_protos.MetaGraphDef()
-    meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope, nodes))
+    meta_graph.graph_def.CopyFrom(envelope)
+    fill_graph_def(index, meta_graph.graph_def, nodes)
     followed = _followed_collections(index)
     unedited: Mapping[str, CollectionDef] = {}
     if original is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,11 +12,12 @@ from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions,
 from tfgraphwidget.sources.live.captures import Captures
 from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
 from tfgraphwidget.sources.live.shapes import tensor_shape
+from tfgraphwidget.sources.node_columns import stored_nodes
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
+from tfgraphwidget.tf_internals import function_definition_bytes, graph_def_bytes, graph_functions
 from tfgraphwidget.tf_types import (
     ContextDef,
     DataType,
@@ -148,7 +149,7 @@ class GraphBody:
         )
 
     @wrap_tf_errors("say which ops the graph holds")
-    def nodes(self, skip: int = 0) -> list[NodeDef]:
+    def nodes(self, skip: int = 0) -> Sequence[NodeDef]:
         """The NodeDefs of the ops after the first `skip`, in the order of `Graph.get_operations`.
 
         That list only grows. A GraphDef can have ops, and earlier in it, that another thread is
@@ -157,11 +158,11 @@ class GraphBody:
         ops = self.graph.get_operations()
         if len(ops) - skip < len(ops) * _WHOLE_GRAPH_IF_OVER:
             return self.captures.with_shown_names([op.node_def for op in ops[skip:]])
-        nodes = list(self.graph.as_graph_def().node)
+        nodes = stored_nodes(graph_def_bytes(self.graph))
         if skip or len(nodes) != len(ops):
             by_name = {node.name: node for node in nodes}
-            nodes = [by_name[op.name] for op in ops[skip:]]
-        return self.captures.with_shown_names(nodes)
+            return self.captures.with_shown_names([by_name[op.name] for op in ops[skip:]])
+        return self.captures.with_shown_names(list(nodes)) if self.captures.alias else nodes
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
