@@ -107,23 +107,27 @@ $(NODE_DEV): labextension/package.json labextension/package-lock.json | .venv/.n
 	cd labextension && npm ci
 	touch $@
 
-# The build hook, labextension/hatch_build.py, makes the bundle while the package is installed.
+# Installs into the environment of a folder. uv takes a third of pip's time; where it is refused what pip can have, as by a
+# firewall that wants pip's settings, pip goes on. Nothing is compiled: the tests import a third of the files.
+install = @echo "Installing into $(1)."; \
+	{ $(1)/bin/pip install --quiet uv && UV_SYSTEM_CERTS=1 $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2); } \
+	|| $(1)/bin/pip install --quiet --no-compile $(2)
+
+# The build hook, labextension/hatch_build.py, makes the bundle while the package is installed. TensorFlow is 600 MB, so the
+# first time takes a minute or a few.
 .venv/.demo: pyproject.toml $(FRONT) | .venv/bin/pip
-	@echo "Installing into .venv; TensorFlow is 600 MB, so the first time takes a few minutes."
-	pip install --quiet --editable '.[demo]'
+	$(call install,.venv,--editable '.[demo]')
 	touch $@
 
-# Not compiled when it is installed: the tests import a third of the files, and compile them then.
 .venv/.test: pyproject.toml $(FRONT) $(NODE_DEV) | .venv/bin/pip
-	@echo "Installing into .venv; TensorFlow is 600 MB, so the first time takes a few minutes."
-	pip install --quiet --no-compile --editable '.[test]'
+	$(call install,.venv,--editable '.[test]')
 	touch $@ .venv/.demo
 
-# HATCH_BUILD_NO_HOOKS: without the bundle, so without Node; hatchling wants its folder, empty or not. A new pip takes
-# half the time of the one that came with Python 3.11, and hatchling once installed is not installed again apart.
+# HATCH_BUILD_NO_HOOKS: without the bundle, so without Node; hatchling wants its folder, empty or not, and once it is
+# installed it is not installed again apart.
+.venv-pure/.test: export HATCH_BUILD_NO_HOOKS = 1
 .venv-pure/.test: pyproject.toml | .venv-pure/bin/pip
-	@echo "Installing into .venv-pure, without TensorFlow."
 	mkdir -p tfgraphwidget/labextension
-	.venv-pure/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --upgrade pip hatchling editables
-	HATCH_BUILD_NO_HOOKS=1 .venv-pure/bin/pip install --quiet --no-compile --no-build-isolation --editable '.[test-pure]'
+	$(call install,.venv-pure,hatchling editables)
+	$(call install,.venv-pure,--no-build-isolation --editable '.[test-pure]')
 	touch $@

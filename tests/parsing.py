@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 PYTHON = re.compile(
@@ -27,3 +28,14 @@ def parsed(path: Path) -> ast.Module:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """The functions and classes in a module, function or class, those inside of others too;
+    expressions, most of a tree, are not looked at.
+    """
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.FunctionDef | ast.ClassDef):
+            yield inner
+        if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from definitions(inner)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tfgraphwidget as tgw
 from tests.editor.public_names import public_members
-from tests.parsing import parsed
+from tests.parsing import definitions, parsed
 from tfgraphwidget.edits import registry
 
 PACKAGE = Path(tgw.__file__).parent
@@ -38,7 +38,7 @@ def class_members() -> dict[str, set[str]]:
     own: dict[str, set[str]] = {}
     bases: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(parsed(path)):
+        for node in definitions(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 own.setdefault(node.name, set()).update(members_of(node))
                 bases.setdefault(node.name, []).extend(
@@ -90,6 +90,7 @@ def identifiers() -> set[str]:
     return names
 
 
+@cache
 def is_there(name: str) -> bool:
     """Whether a name in backticks is one of the package, or of others."""
     first, _, rest = name.partition(".")
@@ -106,10 +107,10 @@ def is_there(name: str) -> bool:
 
 def wrong_names(path: Path) -> Iterator[str]:
     """The names in backticks in a module's docstrings that are nowhere."""
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
-            text = EXAMPLE.sub("", ast.get_docstring(node) or "")
-            yield from (name for name in NAME.findall(text) if not is_there(name))
+    module = parsed(path)
+    for node in (module, *definitions(module)):
+        text = EXAMPLE.sub("", ast.get_docstring(node) or "")
+        yield from (name for name in NAME.findall(text) if not is_there(name))
 
 
 def test_names_in_backticks_in_docstrings_exist() -> None:
@@ -131,26 +132,23 @@ def test_a_name_that_is_nowhere_is_found() -> None:
     assert is_there("EditHistory.goto")
 
 
-def private_docstrings_with_sections(path: Path) -> Iterator[str]:
+def private_docstrings_with_sections(path: Path) -> list[str]:
     """The private functions, classes and methods of a module whose docstrings have sections."""
-
-    def under(node: ast.AST, is_private: bool) -> Iterator[str]:
-        for inner in ast.iter_child_nodes(node):
-            hidden = is_private
-            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                in_function = not isinstance(node, ast.Module | ast.ClassDef)
-                hidden |= in_function or (inner.name[0] == "_" and inner.name[:2] != "__")
-                if hidden and SECTION.search(ast.get_docstring(inner) or ""):
-                    yield inner.name
-            yield from under(inner, hidden)
-
-    yield from under(parsed(path), is_private=False)
+    module = parsed(path)
+    private = []
+    for node in definitions(module):
+        if isinstance(node, ast.FunctionDef):
+            private += definitions(node)
+        if node.name.startswith("_") and not node.name.startswith("__"):
+            private += [node, *definitions(node)]
+    found = {node.name for node in private if SECTION.search(ast.get_docstring(node) or "")}
+    return sorted(found)
 
 
 def test_private_docstrings_are_sentences() -> None:
     found = {
         str(path.relative_to(PACKAGE)): names
         for path in sorted(PACKAGE.rglob("*.py"))
-        if (names := [*private_docstrings_with_sections(path)])
+        if (names := private_docstrings_with_sections(path))
     }
     assert found == {}

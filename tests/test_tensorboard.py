@@ -26,6 +26,7 @@ from google.protobuf import text_format
 import tfgraphwidget as tgw
 from tests.browser.server import free_port
 from tests.conftest import INCEPTION, build_mlp, v1
+from tests.slow import slow
 from tfgraphwidget.errors import GraphEditError
 
 SERVER = """
@@ -115,7 +116,7 @@ def test_tensorboard_knows_the_runs(board: str) -> None:
     assert all(run["run_graph"] for run in report.values())
 
 
-@pytest.mark.parametrize("run", ["inception", "heavy"])
+@pytest.mark.parametrize("run", [slow("inception"), "heavy"])
 def test_tensorboard_shows_the_graph_with_its_shapes(
     board: str, runs: dict[str, Any], run: str
 ) -> None:

@@ -70,7 +70,7 @@ def test_each_public_method_is_tried() -> None:
 
 
 @pytest.mark.parametrize("kind", file_verbs.KINDS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_without_tensorflow_no_method_fails_other_than_by_a_sentence(kind: str, bare: Bare) -> None:
     texts = [f"{method}: {each.text}" for method, each in bare(kind)[0].items()]
     assert [text for text in texts if "DEFECT" in text] == []

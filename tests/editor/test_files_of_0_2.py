@@ -66,6 +66,7 @@ def same(editor: tgw.GraphEditor, then: Path, path: Path) -> bool:
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.sample(1)
 def test_edits_of_json_are_made_again(model: str, files: Path, tmp_path: Path) -> None:
     wrong = []
     for path in sorted((files / model).glob("*.json")):
@@ -89,6 +90,7 @@ def test_editors_open_with_their_edits(model: str, files: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.sample(1)
 def test_scripts_run_with_the_names_of_today(
     model: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

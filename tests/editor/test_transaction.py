@@ -125,7 +125,7 @@ def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: Graph
     "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(10)
+@pytest.mark.sample(4)
 def test_an_edit_that_fails_leaves_everything_as_it_was(
     name: str, error: BaseException, editor: GraphEditor
 ) -> None:

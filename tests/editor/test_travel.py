@@ -625,6 +625,7 @@ def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
 
 @pytest.mark.parametrize("is_called", [False, True])
 @pytest.mark.parametrize("kind", ["static", "vectors", "written", "empty"])
+@pytest.mark.sample(3)
 def test_a_function_takes_the_contents_of_captured_tables_along(kind: str, is_called: bool) -> None:
     function, kept = looks_up(kind, is_called=is_called)
     words = tf.constant(["a", "b", "z"])

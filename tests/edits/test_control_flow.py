@@ -591,6 +591,7 @@ def named_ops(graph: tf.Graph) -> set[str]:
     ("build", "kind"),
     [*((build, "live") for build in NESTED), *((build, "file") for build in NESTED[1:])],
 )
+@pytest.mark.sample(6)
 def test_contexts_hold_the_ops_that_took_the_places_of_others(
     build: Callable[..., tf.Tensor], kind: str
 ) -> None:

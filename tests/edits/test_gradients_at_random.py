@@ -17,7 +17,7 @@ from tests.conftest import v1
 from tests.edits.test_stale_gradients import SAYS, gradients_that_train
 
 X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
-GRAPHS = 40  # of each kind of edit: about five seconds
+GRAPHS = 15  # of each kind of edit: about two seconds
 GATES = (v1.train.Optimizer.GATE_NONE, v1.train.Optimizer.GATE_OP, v1.train.Optimizer.GATE_GRAPH)
 
 LAYERS: tuple[Callable[[tf.Tensor, tf.Tensor, Any], tf.Tensor], ...] = (

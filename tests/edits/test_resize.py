@@ -349,6 +349,7 @@ def recurrent_network(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_imported", [False, True], ids=["file", "session"])
 @pytest.mark.parametrize("size", [1, 4, None])
+@pytest.mark.sample(3)
 def test_tensor_arrays_take_the_elements_of_the_new_size(
     size: int | None, is_imported: bool, tmp_path: Path
 ) -> None:

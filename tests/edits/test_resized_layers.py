@@ -287,7 +287,7 @@ def static_shapes(editor: tgw.GraphEditor) -> dict[str, list[Any]]:
     }
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(EQUAL))
 def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
     build: Build, old: Shape, new: Shape

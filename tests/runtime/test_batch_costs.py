@@ -137,12 +137,13 @@ def check(build: Build, batches: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.sample(7)
 def test_a_layer_costs_what_it_does_for_a_batch_of_that_size(name: str) -> None:
     assert check(LAYERS[name], (1, 6)) > 0 or name == "GroupNormalization"
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_an_architecture_costs_what_it_does_for_a_batch_of_that_size(name: str) -> None:
     assert check(NETWORKS[name], (1, 3)) > 3
 

@@ -42,6 +42,7 @@ def test_no_bomb_goes_off_as_a_graph_is_saved_or_changed(bomb: str, call: str) -
 
 
 @pytest.mark.parametrize("build", ALONE)
+@pytest.mark.sample(2)
 def test_what_ends_a_process_of_tensorflow_does_not_end_the_one_that_asks(build: str) -> None:
     calls = ["session", "save SavedModel", "lint"]
     if (

@@ -272,6 +272,7 @@ def calls_of(name: str) -> list[ast.Call]:
     nodes = (
         node
         for file in PACKAGE.rglob("*.py")
+        if f"{name}(" in file.read_text(encoding="utf-8")
         for node in ast.walk(parsed(file))
         if isinstance(node, ast.Call)
     )

@@ -94,10 +94,8 @@ def cost(height: float, width: float, aspect: float) -> float:
 def _candidate_starts(
     above: Sequence[float], crossing: Sequence[float], ideal: float
 ) -> Iterable[list[int]]:
-    """Ways to split layers into columns: all for a few layers, else some that are well filled.
-
-    Args:
-        ideal: the number of columns that would have about the wanted shape.
+    """Ways to split layers into columns: all for a few layers, else some that are well filled, of
+    about the ideal number of columns.
     """
     layers = len(above) - 1
     candidates = []
