@@ -110,7 +110,7 @@ $(NODE_DEV): labextension/package.json labextension/package-lock.json | .venv/.n
 # Installs into the environment of a folder. uv takes a third of pip's time; where it is refused what pip can have, as by a
 # firewall that wants pip's settings, pip goes on. Nothing is compiled: the tests import a third of the files.
 install = @echo "Installing into $(1)."; \
-	{ $(1)/bin/pip install --quiet uv && UV_SYSTEM_CERTS=1 $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2); } \
+	{ $(1)/bin/pip install --quiet --disable-pip-version-check uv && UV_SYSTEM_CERTS=1 $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2); } \
 	|| $(1)/bin/pip install --quiet --no-compile $(2)
 
 # The build hook, labextension/hatch_build.py, makes the bundle while the package is installed. TensorFlow is 600 MB, so the
