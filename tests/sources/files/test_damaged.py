@@ -9,8 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +24,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, open_function, open_source
+from tfgraphwidget.sources.files import tensor_bundle
 
 T = TypeVar("T")
 Edit = tuple[str, float, int]
@@ -222,3 +224,50 @@ def test_values_that_cannot_be_in_a_checkpoint_are_not_made_room_for(tmp_path: P
         GraphEditError, match=r"lists 128 bytes for 'net/hidden/w', and its files have 3"
     ):
         copy.load(tmp_path / "net")
+
+
+def of_sizes(*sizes: int) -> Callable[[Any], None]:
+    """Gives an entry of a checkpoint's index another shape."""
+
+    def change(entry: Any) -> None:
+        del entry.shape.dim[:]
+        for size in sizes:
+            entry.shape.dim.add(size=size)
+
+    return change
+
+
+# TensorFlow's own reader ends the process for those marked so, wherever they stand in the index.
+ENTRIES: dict[str, Callable[[Any], None]] = {
+    "negative size": of_sizes(-1),  # so
+    "more elements than are counted": of_sizes(1 << 40, 1 << 40),  # so
+    "dtype of no number": lambda entry: setattr(entry, "dtype", 99),  # so
+    "dtype of a reference": lambda entry: setattr(entry, "dtype", 101),  # so
+    "more elements than bytes": of_sizes(10**12),
+    "elements without bytes": of_sizes(10**12, 0),
+    "text": lambda entry: setattr(entry, "dtype", tf.string.as_datatype_enum),
+    "variant": lambda entry: setattr(entry, "dtype", tf.variant.as_datatype_enum),
+    "shard that there is not": lambda entry: setattr(entry, "shard_id", 7),
+    "place beyond the end": lambda entry: setattr(entry, "offset", 10**15),
+    "place before the beginning": lambda entry: setattr(entry, "offset", -5),
+    "negative number of bytes": lambda entry: setattr(entry, "size", -4_000),
+}
+
+
+@pytest.mark.parametrize("kind", ENTRIES)
+def test_an_entry_that_cannot_be_ends_no_process(kind: str, tmp_path: Path) -> None:
+    prefix, numbers = str(tmp_path / "net"), np.arange(1_000, dtype=np.float32)
+    tensors = [tensor_bundle.StoredTensor(name, lambda: numbers) for name in "ab"]
+    tensor_bundle.write_bundle(prefix, tensors)
+    index = tmp_path / "net.index"
+    entries = dict(tensor_bundle._table_entries(index.read_bytes()))
+    messages: dict[bytes, Any] = {
+        key: tensor_bundle._parse_message("BundleEntryProto" if key else "BundleHeaderProto", data)
+        for key, data in entries.items()
+    }
+    ENTRIES[kind](messages[b"a"])
+    index.write_bytes(tensor_bundle._table(messages))
+    bundle = tensor_bundle.TensorBundle(prefix)
+    with suppress(OSError, ValueError, TypeError, MemoryError):
+        assert np.size(bundle.value("a")) in (0, 1_000)
+    assert np.array_equal(bundle.value("b"), numbers)

@@ -10,6 +10,8 @@ tensorflow/core/util/tensor_bundle.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,6 +44,8 @@ _NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MUL
 _MOST_BITS = 64  # of a number that is written in groups of seven
 _BLOCK = 1 << 14  # bytes after which a block of the index ends
 _LARGE = 1 << 8  # bytes of a value that TensorFlow reads, if it is loaded anyway
+_PLAIN = frozenset({"float16", "bfloat16", "float32", "float64", "int32", "int64"})  # so read
+_UNCOUNTABLE = 1 << 62  # elements, of which TensorFlow counts with 63 bits
 _PIECE = 1 << 24  # bytes that are written at a time
 SHARD = ".data-00000-of-00001"
 
@@ -109,9 +113,10 @@ class TensorBundle:
         """
         key = self._names[name]
         entry = self._entries[key]
-        if entry.size >= _LARGE and tf_protos.is_tensorflow_loaded():
-            value: np.ndarray | bytes = self._tensorflow.get_tensor(name)
-            return value
+        if self._can_tensorflow_read(entry):
+            with contextlib.suppress(Exception):  # ours says in a sentence what is wrong
+                value: np.ndarray = self._tensorflow.get_tensor(name)
+                return value
         if not entry.slices:
             return self._read(name, entry, self.shapes[name])[()]
         whole = np.zeros(self.shapes[name], tf_protos.numpy_dtype(self.dtypes[name]))
@@ -129,6 +134,40 @@ class TensorBundle:
         return whole
 
     @cached_property
+    def _has_possible_shapes(self) -> bool:
+        """Whether TensorFlow opens a checkpoint of these shapes: a negative size, or more elements
+        than it can count, would end the process.
+        """
+        shapes = ([dim.size for dim in entry.shape.dim] for entry in self._entries.values())
+        return all(
+            min(sizes, default=0) >= 0 and math.prod(max(size, 1) for size in sizes) < _UNCOUNTABLE
+            for sizes in shapes
+        )
+
+    def _can_tensorflow_read(self, entry: BundleEntryProto) -> bool:
+        """Whether TensorFlow is there to read a value, and its dtype, shape and bytes fit each
+        other and the file. TensorFlow takes them as they are, and ends the process where it cannot.
+        """
+        name = tf_protos.dtype_names().get(entry.dtype, "")
+        if entry.size < _LARGE or name not in _PLAIN or not tf_protos.is_tensorflow_loaded():
+            return False
+        count = math.prod(dim.size for dim in entry.shape.dim)
+        if entry.slices or count * tf_protos.numpy_dtype(name).itemsize != entry.size:
+            return False
+        shard = self._shard(entry)
+        end = entry.offset + entry.size
+        return (
+            self._has_possible_shapes
+            and entry.offset >= 0
+            and shard.is_file()
+            and end <= shard.stat().st_size
+        )
+
+    def _shard(self, entry: BundleEntryProto) -> Path:
+        """The file that has a value."""
+        return Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
+
+    @cached_property
     def _tensorflow(self) -> CheckpointReader:
         """TensorFlow's own reader, whose checksums take a twentieth of the time of ours."""
         return tf_protos.checkpoint_reader(self._prefix)
@@ -138,7 +177,7 @@ class TensorBundle:
         dtype = tf_protos.numpy_dtype(tf_protos.dtype_names().get(entry.dtype, ""))
         if dtype.fields:  # of quantized integers TensorFlow gives the integers
             dtype = dtype[0]
-        path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
+        path = self._shard(entry)
         data = np.empty(entry.size, np.uint8)
         if path.is_dir():  # as a file that is missing, and not as what was given in its place
             raise IsADirectoryError(path)
