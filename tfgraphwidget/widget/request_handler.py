@@ -192,7 +192,7 @@ class RequestHandler:
             case p.Picture():
                 return picture_reply(self._editor, request)
             case p.PrefetchScene(scope):
-                return self._foreseen(scope)
+                return self._prefetched(scope)
 
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
@@ -385,7 +385,7 @@ class RequestHandler:
             "",
         )
 
-    def _foreseen(self, scope: str) -> Answer:
+    def _prefetched(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
         if scene is None:
             return p.NextScene(), []
