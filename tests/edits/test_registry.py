@@ -215,6 +215,7 @@ def test_the_other_forms_ask_for_fields_of_their_requests() -> None:
         "device": "text",
     }
     assert kinds["assign"] == {"variable": "text", "overwrite": "switch"}
+    assert kinds["restore"] == {"path": "file"}
     values, *_ = other_forms()["feed"]
     assert values.words == ("zeros", "ones", "random", "variable", "file")
 
