@@ -234,9 +234,11 @@ OPEN_WITH_SESSION = either(
 """The way out where the session of a graph is not known."""
 OPEN_WITH_CHECKPOINT = either(
     "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')",
-    "open it with its checkpoint in a cell",
+    "give it the values of its checkpoint: Open checkpoint in the tab Model",
 )
 """The way out where a file came without the values of its variables."""
+NO_VALUES = "so its variables have no values"
+"""The part of a notice on a file that is untrue once its variables have got values."""
 OP_TYPE_NAMES = either(
     "op types are written as in tf.raw_ops", "op types are written as TensorFlow writes them"
 )

@@ -28,7 +28,7 @@ RUN = "([id, args]) => void window.jupyterapp.commands.execute(id, args)"
 COLLECT = """() => {
     window.said = [];
     new MutationObserver(() => {
-        for (const title of document.querySelectorAll(".tgw-pane-said h2"))
+        for (const title of document.querySelectorAll(".tgw-pane-status h2"))
             window.said.push(title.textContent);
     }).observe(document.body, { childList: true, subtree: true }); }"""
 

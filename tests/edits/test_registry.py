@@ -35,7 +35,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.runtime.planning import SourceContext, plan
 from tfgraphwidget.widget import protocol
-from tfgraphwidget.widget.edit_buttons import buttons
+from tfgraphwidget.widget.edit_buttons import buttons, other_forms
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.typescript import to_typescript
 from tfgraphwidget.widget.request_handler import RequestHandler
@@ -180,16 +180,44 @@ def test_a_form_asks_as_the_method_takes_it() -> None:
     fields = {
         (command, field.key): field for command, button in buttons() for field in button.fields
     }
+    assert fields["cast", "dtype"].kind == "choice"
     assert fields["cast", "dtype"].words == ("float16", "bfloat16")
     assert fields["cast", "dtype"].initial == "float16"
-    assert fields["freeze", "inline"].words == ("False", "True")
+    assert fields["freeze", "inline"].initial == "False"
     assert fields["fold_constants", "limit"].initial == "102400"
-    assert fields["rename_signature", "name"].signature
-    assert fields["insert", "function"].op_type
-    assert fields["add_control_inputs", "ops"].tensor
     assert fields["set_device", "device"].optional
-    assert not fields["rename", "new"].python
-    assert fields["set_constant", "value"].python
+    kinds = {
+        ("freeze", "inline"): "switch",
+        ("fold_constants", "limit"): "count",
+        ("rename_signature", "name"): "signature",
+        ("order_signature", "outputs"): "keys",
+        ("insert", "function"): "op_type",
+        ("add_control_inputs", "ops"): "tensor",
+        ("set_device", "device"): "text",
+        ("rename", "new"): "text",
+        ("set_constant", "value"): "python",
+    }
+    assert {key: fields[key].kind for key in kinds} == kinds
+
+
+def test_the_other_forms_ask_for_fields_of_their_requests() -> None:
+    kinds = {
+        name: {field.key: field.kind for field in form} for name, form in other_forms().items()
+    }
+    assert kinds["clone"] == {
+        "into": "text",
+        "variables": "choice",
+        "others": "states",
+        "init": "choice",
+        "placeholders": "switch",
+        "reseed": "switch",
+        "times": "count",
+        "device": "text",
+    }
+    assert kinds["assign"] == {"variable": "text", "overwrite": "switch"}
+    assert kinds["restore"] == {"path": "file"}
+    values, *_ = other_forms()["feed"]
+    assert values.words == ("zeros", "ones", "random", "variable", "file")
 
 
 def test_the_parameters_of_a_method_are_the_fields_of_its_command_by_their_kinds() -> None:

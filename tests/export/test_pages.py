@@ -40,13 +40,13 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 
 
 def here(data: bytes) -> PageTables:
-    """The room that one stands in, of packed data."""
-    page, rooms = unpack_page(data)
-    return rooms[page["way"][-1][1]]
+    """The current graph, of packed data."""
+    page, graphs = unpack_page(data)
+    return graphs[page["path"][-1][1]]
 
 
 def read(editor: GraphEditor) -> PageTables:
-    """What a page of an editor would carry of the room that one stands in."""
+    """What a page of an editor would carry of the current graph."""
     return here(pack_page(page_input(editor._core)))
 
 
@@ -239,21 +239,22 @@ def repeated(x: Any, step: Any) -> Any:
 
 def test_functions_are_entered_through_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
-    page, rooms = unpack_page(pack_page(page_input(editor._core)))
-    assert page["way"] == [["tf.function 'called'", 0]]
-    first = rooms[0].head
+    page, graphs = unpack_page(pack_page(page_input(editor._core)))
+    assert page["path"] == [["tf.function 'called'", 0]]
+    first = graphs[0].head
     calls = [
-        (first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]
+        (first["names"][op], name, graph)
+        for op, _, name, _, graph, _, _ in first["called_functions"]
     ]
     assert len(calls) == 2
-    for op, name, room in calls:
+    for op, name, graph in calls:
         editor.view.enter(op)
-        assert rooms[room].head["names"] == list(editor._core.index.names)
-        assert rooms[room].head["opened"] == sorted(editor._core.view.view_spec.opened)
+        assert graphs[graph].head["names"] == list(editor._core.index.names)
+        assert graphs[graph].head["opened"] == sorted(editor._core.view.view_spec.opened)
         assert name in editor._core.view.body.functions()
         loops = [
-            (rooms[room].head["names"][op], label)
-            for op, label, *_ in rooms[room].head["called_functions"]
+            (graphs[graph].head["names"][op], label)
+            for op, label, *_ in graphs[graph].head["called_functions"]
         ]
         assert loops == [("while", "body"), ("while", "cond")]
         editor.view.leave()
@@ -272,9 +273,9 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
     def inner(x: Any) -> Any:
         return tf.nn.relu(x)
 
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(both)._core)))
-    assert [len(room.head["called_functions"]) for room in rooms] == [2, 0]
-    assert {entry[4] for entry in rooms[0].head["called_functions"]} == {1}
+    _, graphs = unpack_page(pack_page(page_input(tgw.edit(both)._core)))
+    assert [len(graph.head["called_functions"]) for graph in graphs] == [2, 0]
+    assert {entry[4] for entry in graphs[0].head["called_functions"]} == {1}
 
 
 def inside_of_called() -> tuple[GraphEditor, str]:
@@ -289,36 +290,36 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor, call = inside_of_called()
     editor.view.enter("while", "body")
     editor.view.expand()
-    page, rooms = unpack_page(pack_page(page_input(editor._core)))
-    assert [title for title, _ in page["way"]] == ["tf.function 'called'", call, "while:body"]
-    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(
+    page, graphs = unpack_page(pack_page(page_input(editor._core)))
+    assert [title for title, _ in page["path"]] == ["tf.function 'called'", call, "while:body"]
+    assert [graphs[graph].head["names"] for _, graph in page["path"]][-1] == list(
         editor._core.index.names
     )
-    outer = next(entry for entry in rooms[1].head["called_functions"] if entry[1] == "body")
-    assert outer[4] == page["way"][2][1]
+    outer = next(entry for entry in graphs[1].head["called_functions"] if entry[1] == "body")
+    assert outer[4] == page["path"][2][1]
 
 
 def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor, call = inside_of_called()
     editor.rename("x", "renamed")
     editor.view.leave()
-    _, rooms = unpack_page(pack_page(page_input(editor._core)))
-    behind = next(
+    _, graphs = unpack_page(pack_page(page_input(editor._core)))
+    called_graph = next(
         entry[4]
-        for entry in rooms[0].head["called_functions"]
-        if rooms[0].head["names"][entry[0]] == call
+        for entry in graphs[0].head["called_functions"]
+        if graphs[0].head["names"][entry[0]] == call
     )
-    assert "renamed" in rooms[behind].head["names"]
+    assert "renamed" in graphs[called_graph].head["names"]
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_call_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(called)._core)))
-    ways = [entry for room in rooms for entry in room.head["called_functions"]]
-    left = [entry for entry in ways if entry[4] < 0]
-    assert 0 < len(left) < len(ways)
+    _, graphs = unpack_page(pack_page(page_input(tgw.edit(called)._core)))
+    calls = [entry for graph in graphs for entry in graph.head["called_functions"]]
+    left = [entry for entry in calls if entry[4] < 0]
+    assert 0 < len(left) < len(calls)
     assert all(" ops" in entry[5] and "tgw.edit" in entry[5] for entry in left)
 
 
@@ -332,9 +333,9 @@ def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
     function.ret["y"] = "more:y:0"
     held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     held.node.add(name="call", op="again", input=["x"])
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(held)._core)))
-    assert [len(room.head["called_functions"]) for room in rooms] == [1, 1]
-    assert rooms[1].head["called_functions"][0][4] == 1
+    _, graphs = unpack_page(pack_page(page_input(tgw.edit(held)._core)))
+    assert [len(graph.head["called_functions"]) for graph in graphs] == [1, 1]
+    assert graphs[1].head["called_functions"][0][4] == 1
 
 
 def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
@@ -344,7 +345,7 @@ def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
     data = base64.b64decode(
         re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', page, re.DOTALL)[0]
     )
-    assert unpack_page(data)[0]["way"] == [["net.pb", 0]]
+    assert unpack_page(data)[0]["path"] == [["net.pb", 0]]
     assert str(tmp_path) not in page
 
 
@@ -358,11 +359,11 @@ def test_the_golden_queries_and_marks_are_answered_so_by_a_kernel() -> None:
 
 def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute() -> None:
     editor = tgw.edit(writing())
-    page, rooms = unpack_page(pack_page(page_input(editor._core)))
-    assert page["way"] == [["GraphDef", 0]]
+    page, graphs = unpack_page(pack_page(page_input(editor._core)))
+    assert page["path"] == [["GraphDef", 0]]
     found = {
-        rooms[0].head["names"][op]: (bits, sentences)
-        for op, bits, sentences in rooms[0].head["effects"]
+        graphs[0].head["names"][op]: (bits, sentences)
+        for op, bits, sentences in graphs[0].head["effects"]
     }
     calls = [
         name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")
@@ -371,11 +372,11 @@ def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute(
     assert [*found] == ["log/read", "log/write", *calls]
     assert found["log/write"][1] == ["Op 'log/write' is of type WriteFile, which writes a file."]
     assert [
-        [room.head["names"][op] for op, _, _ in room.head["effects"]] for room in rooms[1:]
+        [graph.head["names"][op] for op, _, _ in graph.head["effects"]] for graph in graphs[1:]
     ] == [["WriteFile"]]
     editor.source.trusted = True
     assert all(
-        room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor._core)))[1]
+        graph.head["effects"] == [] for graph in unpack_page(pack_page(page_input(editor._core)))[1]
     )
 
 

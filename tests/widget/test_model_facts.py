@@ -4,6 +4,7 @@ FLOPs, values and signatures.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.graphs import v1
+from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -43,13 +45,29 @@ def test_a_file_is_said_to_be_what_it_is_and_whether_it_has_values() -> None:
     found = facts(tgw.edit(MODELS / "dqn_online_train.meta"))
     assert found.title == "dqn_online_train.meta"
     assert found.about == ("MetaGraph", "TensorFlow 1.15.5")
-    assert found.values == "no values: the file comes without its checkpoint"
+    assert found.values.startswith("no values: the file comes without its checkpoint")
     assert (found.ops, found.variables, found.parameters) == (301, 32, 1_687_208)
     assert (found.size, found.dtypes) == (4 * found.parameters, ("float32",))
     assert found.inputs == (p.ModelEnd("obs", "obs:0", "float32", "(None, 84, 84, 4)"),)
     assert found.outputs == (p.ModelEnd("Mean", "Mean:0", "float32", "()"),)
     assert [row.text for row in found.signatures] == ["No signature yet; likely obs → Mean"]
     assert (found.is_small, found.is_complete, found.flops) == (True, True, -1)
+
+
+def test_a_file_without_values_gets_those_of_a_checkpoint(tmp_path: Path) -> None:
+    shutil.copy(MODELS / "judge.meta", tmp_path)
+    editor = tgw.edit(tmp_path / "judge.meta")
+    assert "Open checkpoint" in facts(editor).values
+    handler = RequestHandler(editor)
+    reply, _ = handler.handle(p.Restore(str(MODELS / "judge.index")))
+    assert isinstance(reply, p.SceneReply)
+    assert reply.edited is not None
+    assert reply.edited.text == "15 variables got the value in judge.index."
+    assert facts(editor).values == "trained: step 300"
+    values, _ = handler.handle(p.Examine("w1"))
+    assert isinstance(values, p.ExamineReply)
+    with pytest.raises(UnknownName, match="There is no file"):
+        handler.handle(p.Restore("nothing"))
 
 
 def test_flops_are_counted_for_a_batch() -> None:

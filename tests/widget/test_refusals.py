@@ -334,10 +334,14 @@ def test_what_a_page_says_of_a_file_speaks_no_python(
     assert "checkpoint='" in opened.source.notices[0]
     reply = answer(RequestHandler(opened), p.Open())
     assert isinstance(reply, p.SceneReply)
-    assert "open it with its checkpoint in a cell" in reply.state.warnings[0]
+    assert "Open checkpoint in the tab Model" in reply.state.warnings[0]
     assert not [
         text for text in (*reply.state.warnings, reply.state.editable) if PYTHON.search(text)
     ]
+    restored = answer(RequestHandler(opened), p.Restore(str(tmp_path / "train")))
+    assert isinstance(restored, p.SceneReply)
+    assert restored.state.warnings == ()
+    opened = tgw.edit(path)
     exporter = Exporter(opened)
     assert not [kind.refused for kind in exporter.formats() if PYTHON.search(kind.refused)]
     # What is said of what was saved: the signature is one that the graph seems to be for.

@@ -51,7 +51,7 @@ class FormField:
         initial: What the field holds at first.
         known: What of the inspected op or scope the field holds at first; None for `initial`.
         kind: What it takes.
-        words: Texts to choose from, or to propose.
+        words: Texts to choose from, or to propose; of a file its ending.
         texts: What the form calls those; () for the words themselves.
         optional: Whether the field may be left empty.
         only_for: The words of the choice before it for which it is there; () for all.
@@ -485,9 +485,21 @@ _OTHER_FORMS: Mapping[str, tuple[type[DataclassInstance], tuple[FormField, ...]]
             FormField("kind", "Value", texts=("Zeros", "Ones", "Random", "Variable", ".npy file")),
             FormField("shape", "Shape", only_for=("zeros", "ones", "random")),
             FormField("source", "Name", only_for=("variable",)),
-            FormField("source", "Path", kind="file", only_for=("file",)),
+            FormField("source", "Path", kind="file", words=(".npy",), only_for=("file",)),
             FormField("low", "From", only_for=("random",)),
             FormField("high", "To", only_for=("random",)),
+        ),
+    ),
+    "restore": (
+        p.Restore,
+        (
+            FormField(
+                "path",
+                "Checkpoint",
+                kind="file",
+                words=(".index",),
+                hint="The path of its files without their endings, or its .index file.",
+            ),
         ),
     ),
     "assign": (

@@ -196,7 +196,7 @@ def _values(editor: GraphEditor, boundary: _Boundary) -> str:
     if not count_variables(core.index, range(len(core.index))):
         return "the weights are constants"
     if core.target.came_without_values():
-        return "no values: the file comes without its checkpoint"
+        return "no values: the file comes without its checkpoint; Open checkpoint loads one"
     if core.executor.default_init() != "current" or not _has_values(editor):
         return "not trained: the variables have no values yet"
     return _steps_text(editor)

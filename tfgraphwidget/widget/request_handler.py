@@ -192,7 +192,7 @@ class RequestHandler:
             case p.Picture():
                 return picture_reply(self._editor, request)
             case p.PrefetchScene(scope):
-                return self._foreseen(scope)
+                return self._prefetched_scene(scope)
 
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
@@ -227,6 +227,8 @@ class RequestHandler:
             case p.Trust():
                 self._editor.source.trusted = True
                 return TRUSTED
+            case p.Restore(path):
+                return self._values.restore(path)
             case p.Color(by):
                 self._editor.view.color_by(by)
             case p.Boundary() | p.Mark() | p.Select() | p.Derive():
@@ -385,7 +387,7 @@ class RequestHandler:
             "",
         )
 
-    def _foreseen(self, scope: str) -> Answer:
+    def _prefetched_scene(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
         if scene is None:
             return p.NextScene(), []

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfgraphwidget.editor import sync
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.graph import Shape, shape_text
-from tfgraphwidget.naming import identifier, last_part, split_tensor
+from tfgraphwidget.naming import count_text, identifier, last_part, split_tensor
 from tfgraphwidget.runtime.session import current_values
+from tfgraphwidget.sentences import NO_VALUES
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.feed_values import (
@@ -102,6 +104,14 @@ class ValueForms:
         except NameTaken as error:
             raise InvalidArgument("variable", error.why) from None
         return p.VariableReply(request.variable, str(value.dtype), str(value.shape))
+
+    def restore(self, path: str) -> str:
+        """Give the variables the values of a checkpoint; how many have one now, as a sentence."""
+        checkpoint = self._exporter.folder / parse_path(path, "checkpoint")
+        count = len(sync(checkpoint, self._editor))
+        source = self._editor._core.source
+        source.notices = tuple(text for text in source.notices if NO_VALUES not in text)
+        return f"{count_text(count, 'variable')} got the value in {checkpoint.name}."
 
     def _known_value(self, name: str) -> Any:
         """The value of a tensor of the last run, else the current one of a variable or constant."""

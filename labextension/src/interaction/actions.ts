@@ -213,11 +213,11 @@ export class Actions {
     }
     this.#queue.abortInspection();
     this.#store.set({ picked: "", details: null });
-    if (tab === "op" && opens) this.#store.set({ tab: this.#tabBehind() });
+    if (tab === "op" && opens) this.#store.set({ tab: this.#tabBefore() });
   }
 
   /** The tab that is in front while nothing is inspected. */
-  #tabBehind(): PanelTab {
+  #tabBefore(): PanelTab {
     const { state } = this.#store.value;
     return hasSelection(state) || isMarked(state) ? "selection" : "model";
   }

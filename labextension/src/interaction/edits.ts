@@ -252,6 +252,11 @@ export class Edits {
     return isDrawn(await this.#queue.reply(() => ({ type: "measure", feeds })));
   }
 
+  /** Give the variables the values of a checkpoint; resolves to whether they got them. */
+  async restore(path: string): Promise<boolean> {
+    return isDrawn(await this.#queue.reply(() => ({ type: "restore", path })));
+  }
+
   /** Let ops of the file run that do more than compute. */
   trust(): Promise<unknown> {
     return this.#queue.enqueue(() =>

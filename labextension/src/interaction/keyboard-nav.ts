@@ -75,8 +75,8 @@ export function nextItem(
   if (item <= 0) return -1;
   if (step === "before" || step === "after") return siblingBeside(scene, item, step, direction);
   if (at(scene.kind, item) === BADGE) return step === "consumers" ? at(scene.parent, item) : -1;
-  const ends = step === "consumers" ? consumersOf(scene, item) : producersOf(scene, item);
-  return nearest(scene, item, ends, direction);
+  const found = step === "consumers" ? consumersOf(scene, item) : producersOf(scene, item);
+  return nearest(scene, item, found, direction);
 }
 
 /**
@@ -126,47 +126,54 @@ export function enclosingItem(scene: Scene, item: number): number {
 function consumersOf(scene: Scene, item: number): number[] {
   // An open scope is entered by its upper border.
   if (at(scene.kind, item) === OPEN) {
-    const ends = endsThrough(scene, item, "consumers");
-    const first = ends.length === 0 ? firstChild(scene, item) : -1;
-    return first > 0 ? [first] : ends.length > 0 ? ends : outerEnds(scene, item, "consumers");
+    const found = neighborsThrough(scene, item, "consumers");
+    const first = found.length === 0 ? firstChild(scene, item) : -1;
+    return first > 0
+      ? [first]
+      : found.length > 0
+        ? found
+        : outerNeighbors(scene, item, "consumers");
   }
-  return outerEnds(scene, item, "consumers");
+  return outerNeighbors(scene, item, "consumers");
 }
 
 function producersOf(scene: Scene, item: number): number[] {
-  const ends = outerEnds(scene, item, "producers");
-  const badge = ends.length === 0 && at(scene.kind, item) !== OPEN ? firstChild(scene, item) : -1;
-  return badge > 0 ? [badge] : ends;
+  const found = outerNeighbors(scene, item, "producers");
+  const badge = found.length === 0 && at(scene.kind, item) !== OPEN ? firstChild(scene, item) : -1;
+  return badge > 0 ? [badge] : found;
 }
 
 type Along = "consumers" | "producers";
 
 /** The ends of the lines that leave an item, or a scope's border, on its outside. */
-function outerEnds(scene: Scene, item: number, along: Along): number[] {
-  const ends: number[] = [];
+function outerNeighbors(scene: Scene, item: number, along: Along): number[] {
+  const found: number[] = [];
   for (const other of neighborsOf(scene, item, along)) {
     if (at(scene.parent, other) === item) continue;
     if (other === at(scene.parent, item)) {
-      if (other > 0) ends.push(...outerEnds(scene, other, along));
+      if (other > 0) found.push(...outerNeighbors(scene, other, along));
     } else
-      ends.push(...(at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other]));
+      found.push(
+        ...(at(scene.kind, other) === OPEN ? neighborsInside(scene, other, along) : [other]),
+      );
   }
-  return ends;
+  return found;
 }
 
 /**
- * The ends inside a scope of the lines that reach its border; the scope itself if there are none.
+ * The items inside a scope to which lines lead that reach its border; the scope itself if there are
+ * none.
  */
-function endsInside(scene: Scene, scope: number, along: Along): number[] {
-  const ends = endsThrough(scene, scope, along);
-  return ends.length > 0 ? ends : [scope];
+function neighborsInside(scene: Scene, scope: number, along: Along): number[] {
+  const found = neighborsThrough(scene, scope, along);
+  return found.length > 0 ? found : [scope];
 }
 
-function endsThrough(scene: Scene, scope: number, along: Along): number[] {
+function neighborsThrough(scene: Scene, scope: number, along: Along): number[] {
   return neighborsOf(scene, scope, along)
     .filter((other) => at(scene.parent, other) === scope)
     .flatMap((other) =>
-      at(scene.kind, other) === OPEN ? endsInside(scene, other, along) : [other],
+      at(scene.kind, other) === OPEN ? neighborsInside(scene, other, along) : [other],
     );
 }
 
@@ -176,18 +183,18 @@ function neighborsOf(scene: Scene, item: number, along: Along): number[] {
     along === "consumers" ? [scene.source, scene.target] : [scene.target, scene.source];
   const [tensors, controls, backs]: number[][] = [[], [], []];
   for (let edge = near.indexOf(item); edge >= 0; edge = near.indexOf(item, edge + 1)) {
-    const ends =
+    const found =
       at(scene.back, edge) === 1 ? backs : at(scene.tensors, edge) > 0 ? tensors : controls;
-    ends?.push(at(far, edge));
+    found?.push(at(far, edge));
   }
-  return [tensors, controls, backs].find((ends) => (ends?.length ?? 0) > 0) ?? [];
+  return [tensors, controls, backs].find((found) => (found?.length ?? 0) > 0) ?? [];
 }
 
 /** The end with the least sideways distance; of equal ones the nearer. */
 function nearest(
   scene: Scene,
   item: number,
-  ends: number[],
+  found: number[],
   direction: State["direction"],
 ): number {
   const here = middle(scene, item, direction);
@@ -196,7 +203,7 @@ function nearest(
     return Math.abs(there.side - here.side) + 0.01 * Math.abs(there.along - here.along);
   };
   let best = -1;
-  for (const end of ends)
+  for (const end of found)
     if (end > 0 && end !== item && (best < 0 || far(end) < far(best))) best = end;
   return best;
 }

@@ -74,7 +74,8 @@ export class Prefetch {
     const answer = await this.#queue.query({ type: "prefetch_scene", scope }).catch(() => null);
     this.#asks = false;
     const now = this.#store.value;
-    if (now.scene === scene && now.paint === paint) this.#known.set(scope, decodeForeseen(answer));
+    if (now.scene === scene && now.paint === paint)
+      this.#known.set(scope, decodePrefetched(answer));
     void this.#fetchNext();
   }
 
@@ -103,7 +104,7 @@ export class Prefetch {
   }
 }
 
-function decodeForeseen(answer: Answer | null): PrefetchedScene {
+function decodePrefetched(answer: Answer | null): PrefetchedScene {
   if (answer?.type !== "next_scene" || !answer.stamp) return null;
   const { stamp, fields, buffer } = answer;
   const scene = decodeScene(fields, buffer, stamp);

@@ -21,7 +21,7 @@ export interface DocumentTab {
 
 export class DocumentTabs {
   readonly #tabs = new Set<DocumentTab>();
-  #said: PaneMessage | null = null;
+  #message: PaneMessage | null = null;
   #line: Parameters<FileToolbar["setNews"]> = [""];
   #working: Progress | null = null;
   #timer = 0;
@@ -39,14 +39,14 @@ export class DocumentTabs {
     tab.widget.disposed.connect(() => this.#tabs.delete(tab));
     tab.bar.setNews(...this.#line);
     tab.bar.setProgress(this.#working);
-    if (this.#said) tab.pane.showMessage(this.#said);
+    if (this.#message) tab.pane.showMessage(this.#message);
   }
 
   /** In place of the editor. */
   showMessage(title: string, text: string, actions: readonly PaneAction[]): void {
     this.clearMessage();
-    this.#said = { title, text, actions };
-    for (const { pane } of this.#tabs) pane.showMessage(this.#said);
+    this.#message = { title, text, actions };
+    for (const { pane } of this.#tabs) pane.showMessage(this.#message);
   }
 
   /** That something is waited for; and the actions out when it takes long. */
@@ -60,7 +60,7 @@ export class DocumentTabs {
   /** Nothing is waited for any more, and nothing has gone wrong. */
   clearMessage(): void {
     clearTimeout(this.#timer);
-    this.#said = null;
+    this.#message = null;
   }
 
   /** Above the editor; see Bar. */
@@ -86,13 +86,13 @@ export class DocumentTabs {
     way: PaneAction,
     only?: DocumentTab,
   ): Promise<void> {
-    if (this.#said) return;
+    if (this.#message) return;
     const show = async ({ pane }: DocumentTab) => {
       try {
         await pane.showEditor(model, rendermime);
       } catch (error) {
         const text = error instanceof Error ? error.message : String(error);
-        if (!this.#said)
+        if (!this.#message)
           pane.showMessage({ title: "The graph cannot be shown", text, actions: [way] });
       }
     };

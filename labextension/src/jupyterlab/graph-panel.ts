@@ -321,13 +321,13 @@ export class GraphPanel extends Pane {
 
   /** While waiting takes long, show for what, with actions that end it. Returns the timer. */
   #showIfSlow(isOver: () => boolean): number {
-    let said: boolean | undefined;
+    let wasBusy: boolean | undefined;
     return window.setInterval(() => {
       const kernel = kernelOf(this.sessionContext);
       // a kernel that starts is not busy yet with what waits for it
       const isBusy = kernel?.status === "busy";
-      if (isOver() || this.isDisposed || said === isBusy) return;
-      said = isBusy;
+      if (isOver() || this.isDisposed || wasBusy === isBusy) return;
+      wasBusy = isBusy;
       const interrupt = () => void kernel?.interrupt().catch(() => {});
       this.showMessage(isBusy ? busyMessage(interrupt) : waitingMessage([this.#choose]));
     }, PATIENCE);

@@ -239,8 +239,8 @@ class CommClient implements KernelComm {
     }, GRACE);
   };
 
-  readonly #onIopubMessage = (_: unknown, said: KernelMessage.IIOPubMessage): void => {
-    if (this.#isAnother(this.#kernel, said)) void this.#onRestart();
+  readonly #onIopubMessage = (_: unknown, message: KernelMessage.IIOPubMessage): void => {
+    if (this.#isAnother(this.#kernel, message)) void this.#onRestart();
   };
 
   async #onRestart(): Promise<void> {

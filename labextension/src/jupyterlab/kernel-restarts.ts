@@ -6,7 +6,7 @@ import type { Kernel, KernelMessage } from "@jupyterlab/services";
 /** Detects messages from a new process of a kernel: each process has its own session id. */
 export function createRestartDetector(): (
   kernel: Kernel.IKernelConnection,
-  said: KernelMessage.IMessage,
+  message: KernelMessage.IMessage,
 ) => boolean {
   let before = "";
   return ({ clientId }, { header: { session } }) => {
@@ -35,9 +35,9 @@ export async function resetSubshells(kernel: Kernel.IKernelConnection): Promise<
 export function resetShownNotebooks(notebooks: INotebookTracker): void {
   notebooks.widgetAdded.connect((_, { node, sessionContext }) => {
     const isAnother = createRestartDetector();
-    sessionContext.iopubMessage.connect((_, said) => {
+    sessionContext.iopubMessage.connect((_, message) => {
       const kernel = sessionContext.session?.kernel;
-      if (kernel && isAnother(kernel, said) && node.querySelector(".tfgraphwidget"))
+      if (kernel && isAnother(kernel, message) && node.querySelector(".tfgraphwidget"))
         void resetSubshells(kernel);
     });
   });

@@ -35,7 +35,7 @@ export interface PaneMessage {
 export class Pane extends Widget {
   readonly #icon = element("div", "");
   /** It stays in the page, so that screen readers announce its changes. */
-  readonly #said = element("div", "tgw-pane-said");
+  readonly #status = element("div", "tgw-pane-status");
   readonly #rows = element("ul", "tgw-pane-rows");
   readonly #actions = element("div", "tgw-pane-actions");
   readonly #message = element("div", "tgw-pane-message");
@@ -52,9 +52,9 @@ export class Pane extends Widget {
     this.addClass("tgw-pane");
     this.node.dataset["status"] = "empty";
     this.node.tabIndex = -1;
-    this.#said.setAttribute("role", "status");
+    this.#status.setAttribute("role", "status");
     graphIcon.element({ container: this.#icon });
-    this.#message.append(this.#icon, this.#said, this.#rows, this.#actions);
+    this.#message.append(this.#icon, this.#status, this.#rows, this.#actions);
     this.node.append(this.#message);
   }
 
@@ -62,7 +62,10 @@ export class Pane extends Widget {
   showMessage({ title, text, actions, rows = [] }: PaneMessage): void {
     const wasPressed = this.#message.contains(document.activeElement);
     this.#replace("message");
-    this.#said.replaceChildren(element("h2", "", title), ...(text ? [element("p", "", text)] : []));
+    this.#status.replaceChildren(
+      element("h2", "", title),
+      ...(text ? [element("p", "", text)] : []),
+    );
     this.#rows.replaceChildren(...rows.map(rowOf));
     this.#actions.replaceChildren(...actions.map((way, index) => button(way, index === 0)));
     // Not if the focus was in the editor: the next key would press it.
@@ -147,7 +150,7 @@ export class Pane extends Widget {
     this.#shown = null;
     this.#host?.remove();
     this.#host = null;
-    for (const part of [this.#said, this.#rows, this.#actions]) part.replaceChildren();
+    for (const part of [this.#status, this.#rows, this.#actions]) part.replaceChildren();
     this.node.dataset["status"] = status;
   }
 

@@ -62,11 +62,11 @@ export class BoundaryFinder {
   /** The ops on a path from an input to an output, and the parameters that they read. */
   between({ inputs, outputs }: Boundary): OpMask {
     const cut = inputs.map((name) => this.#tensor(name));
-    const ends = outputs.map((name) => this.#tensor(name).op);
-    const needed = this.#backward(ends, { stop: cut });
+    const producers = outputs.map((name) => this.#tensor(name).op);
+    const needed = this.#backward(producers, { stop: cut });
     const reached = this.#forward(cut.flatMap((tensor) => this.#readersOf(tensor)));
     const path = needed.map((is, op) => is & at(reached, op));
-    const missed = outputs.find((_, k) => path[ends[k] ?? 0] !== 1);
+    const missed = outputs.find((_, k) => path[producers[k] ?? 0] !== 1);
     if (missed !== undefined) throw new Refusal(this.#noPath(inputs, missed));
     const rest = needed.map((is, op) => is & ~at(path, op));
     const parameters = this.#parameters(path, rest, new Set(cut.map(({ op }) => op)));
@@ -96,7 +96,7 @@ export class BoundaryFinder {
   }
 
   /** The inputs and outputs that a path through some ops joins. */
-  ends(part: OpMask): Boundary {
+  boundary(part: OpMask): Boundary {
     const outside = this.#mask((op) => this.#is(op, FROM_OUTSIDE));
     const fed = outside.includes(1) ? this.#forward(opsOf(outside), { controls: false }) : null;
     const entering = opsOf(part).flatMap((owner) =>
@@ -137,8 +137,10 @@ export class BoundaryFinder {
     if (isScope ? node < 0 : op < 0)
       throw new Refusal(`There is no op or scope "${name.slice(0, 60)}" in this page.`);
     if (!isScope && side === "outputs") return [name];
-    const ends = this.ends(isScope ? this.#graph.inside(node) : this.#mask((each) => each === op));
-    const tensors = ends[side];
+    const boundary = this.boundary(
+      isScope ? this.#graph.inside(node) : this.#mask((each) => each === op),
+    );
+    const tensors = boundary[side];
     if (tensors.length > 0) return tensors;
     if (!isScope) return [name];
     const how = side === "inputs" ? "No value enters" : "No value goes through";

@@ -54,17 +54,17 @@ export class OfflineGraphView {
   }
 
   /** A function that an op calls, without a label the first one; throws a Refusal. */
-  calledFunction(name: string, label: string): { title: string; room: number } {
+  calledFunction(name: string, label: string): { title: string; graph: number } {
     const op = this.#graph.op(name);
-    const ways = this.#data.head.called_functions.filter(([caller]) => caller === op);
-    const way = ways.find(([, each]) => label === "" || each === label);
-    if (op < 0 || !way)
+    const calls = this.#data.head.called_functions.filter(([caller]) => caller === op);
+    const call = calls.find(([, each]) => label === "" || each === label);
+    if (op < 0 || !call)
       throw new Refusal(
         `"${name.slice(0, 60)}" calls no function that one could go into in this page.`,
       );
-    const [, found, , , room, why] = way;
-    if (room < 0) throw new Refusal(why);
-    return { title: ways.length === 1 ? name : `${name}:${found}`, room };
+    const [, found, , , graph, why] = call;
+    if (graph < 0) throw new Refusal(why);
+    return { title: calls.length === 1 ? name : `${name}:${found}`, graph };
   }
 
   /** The reply to a request; throws a Refusal. */
@@ -156,7 +156,7 @@ export class OfflineGraphView {
   }
 
   #markSelection(): Answer {
-    const boundary = this.#finder.ends(this.#chosen);
+    const boundary = this.#finder.boundary(this.#chosen);
     if (boundary.outputs.length === 0)
       throw new Refusal(
         "No tensor comes in, goes through the selected ops and out again; select more of them.",

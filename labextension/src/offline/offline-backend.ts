@@ -10,7 +10,7 @@ import { Refusal } from "./refusal";
 
 interface StackEntry {
   readonly title: string;
-  readonly room: number;
+  readonly graph: number;
 }
 
 export class OfflineBackend {
@@ -24,7 +24,7 @@ export class OfflineBackend {
   constructor(contents: Contents) {
     this.#contents = contents;
     this.#view = { color: contents.head.color };
-    this.#stack = contents.head.way.map(([title, room]) => ({ title, room }));
+    this.#stack = contents.head.path.map(([title, graph]) => ({ title, graph }));
   }
 
   /** The reply to a request; a refusal is one, too. */
@@ -52,8 +52,8 @@ export class OfflineBackend {
     return this.#current.handle(request);
   }
 
-  #goTo(way: readonly StackEntry[]): Answer {
-    this.#stack = way;
+  #goTo(stack: readonly StackEntry[]): Answer {
+    this.#stack = stack;
     return this.#current.handle({ type: "open", alone: false });
   }
 
@@ -62,30 +62,30 @@ export class OfflineBackend {
     const key = JSON.stringify(path);
     const known = this.#views.get(key);
     if (known) return known;
-    const [graph, tables] = this.#graphOf(this.#stack.at(-1)?.room ?? 0);
+    const [graph, tables] = this.#graphOf(this.#stack.at(-1)?.graph ?? 0);
     const view = new OfflineGraphView(graph, tables, path, this.#view);
     this.#views.set(key, view);
     return view;
   }
 
   /** The same for all ops that call the same function alike. */
-  #graphOf(room: number): readonly [Graph, LayoutTables] {
-    const data = this.#contents.room(room);
-    const tables = this.#read.get(room) ?? [new Graph(data), new LayoutTables(data)];
-    this.#read.set(room, tables);
+  #graphOf(number: number): readonly [Graph, LayoutTables] {
+    const data = this.#contents.graph(number);
+    const tables = this.#read.get(number) ?? [new Graph(data), new LayoutTables(data)];
+    this.#read.set(number, tables);
     return tables;
   }
 }
 
 /** A channel whose other end is the page itself. */
-export function localChannel(house: OfflineBackend): Channel {
+export function localChannel(backend: OfflineBackend): Channel {
   return {
     request: async (message, { signal } = {}) => {
       // As from a kernel: asynchronous.
       await Promise.resolve();
       if (signal?.aborted)
         throw new DOMException(`The request "${message.type}" was given up.`, "AbortError");
-      return house.handle(message);
+      return backend.handle(message);
     },
     close: () => undefined,
   };

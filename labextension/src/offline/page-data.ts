@@ -12,9 +12,9 @@ interface Documentation {
 /** The page's JSON document. */
 export interface Head {
   /** The number of bytes of each graph's document and numbers. */
-  readonly rooms: readonly (readonly [document: number, numbers: number])[];
-  /** From the graph to the function one stood in when this was written. */
-  readonly way: readonly (readonly [title: string, room: number])[];
+  readonly graphs: readonly (readonly [document: number, numbers: number])[];
+  /** From the top level to the function that was current when this was written. */
+  readonly path: readonly (readonly [title: string, graph: number])[];
   readonly docs: Readonly<Record<string, Documentation>>;
   /**
    * Of the op types that TensorFlow knows, the attributes, each with the texts that its default is
@@ -31,13 +31,13 @@ export interface Head {
 
 type Line = [sort: string, name: string, what: string];
 
-/** A function that an op calls; `room` is -1 if it is not in the page, and `why` then says so. */
+/** A function that an op calls; `graph` is -1 if it is not in the page, and `why` then says so. */
 type CalledFunction = readonly [
   op: number,
   label: string,
   name: string,
   ops: number,
-  room: number,
+  graph: number,
   why: string,
   signature: Line[],
 ];
@@ -124,7 +124,7 @@ export class Contents {
   readonly head: Head;
   readonly #whole: ArrayBuffer;
   readonly #first: number;
-  readonly #rooms = new Map<number, Data>();
+  readonly #graphs = new Map<number, Data>();
 
   constructor(whole: ArrayBuffer) {
     const size = new DataView(whole).getUint32(0, true);
@@ -133,13 +133,13 @@ export class Contents {
     this.#first = 4 + size;
   }
 
-  room(number: number): Data {
-    const known = this.#rooms.get(number);
+  graph(number: number): Data {
+    const known = this.#graphs.get(number);
     if (known) return known;
-    const before = this.head.rooms.slice(0, number).flat();
+    const before = this.head.graphs.slice(0, number).flat();
     const place = before.reduce((sum, bytes) => sum + bytes, this.#first);
-    const data = new Data(this.head, this.#whole, place, this.head.rooms[number]?.[0] ?? 0);
-    this.#rooms.set(number, data);
+    const data = new Data(this.head, this.#whole, place, this.head.graphs[number]?.[0] ?? 0);
+    this.#graphs.set(number, data);
     return data;
   }
 }

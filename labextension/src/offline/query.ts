@@ -49,7 +49,7 @@ function termOf(text: string): [Term, number] {
   const written = /^([A-Za-z_]+):/.exec(rest);
   const key = written?.[1]?.toLowerCase() ?? "";
   if (written && (KEYS as readonly string[]).includes(key)) {
-    const [value, kind, length] = valueBehind(rest.slice(written[0].length), key);
+    const [value, kind, length] = valueAfter(rest.slice(written[0].length), key);
     const plain = key === "name" && kind === "plain" ? value.replace(/:\d+$/, "") : value;
     return [{ key, value: plain, kind, negated }, from + written[0].length + length];
   }
@@ -71,7 +71,7 @@ function termOf(text: string): [Term, number] {
 const BRACKETS = /^[^\s[("']*[[(][^\])]*[\])](?=\s|$)/;
 const ASSIGNED = /^[^\s="']+=(?:"[^"]*"|'[^']*'|\/\S+\/)(?=\s|$)/;
 
-function valueBehind(text: string, key: string): [string, Kind, number] {
+function valueAfter(text: string, key: string): [string, Kind, number] {
   const regex = key === "shape" || key === "is" ? null : /^\/(\S+)\/(?=\s|$)/.exec(text);
   if (regex) return [regex[1] ?? "", "regex", regex[0].length];
   if (/^["']/.test(text)) {

@@ -105,11 +105,11 @@ function inScopes(graph: Graph, old: OpMask): OpMask {
  * join them.
  */
 function opsBetween(graph: Graph, old: OpMask, command: "path" | "shortest"): OpMask {
-  const ends = opsOf(old);
-  const [a, b] = ends;
-  if (a === undefined || b === undefined || ends.length !== 2)
+  const ops = opsOf(old);
+  const [a, b] = ops;
+  if (a === undefined || b === undefined || ops.length !== 2)
     throw new Refusal(
-      `A path needs two selected ops, and ${ends.length} are; Ctrl-click its two ends.`,
+      `A path needs two selected ops, and ${ops.length} are; Ctrl-click its two ends.`,
     );
   const alone = (op: number) => Uint8Array.from(old, (_, other) => (other === op ? 1 : 0));
   const below = [a, b].find(

@@ -1,4 +1,4 @@
-// A map of one axis that makes room for boxes that have grown: it keeps order and never brings two
+// A map of one axis that makes space for boxes that have grown: it keeps order and never brings two
 // places nearer.
 
 /** A box along one axis, and the space that it needs now on either side of the place `at` in it. */
@@ -16,7 +16,7 @@ export type Stretch = (place: number) => number;
 interface Need {
   readonly from: number;
   readonly to: number;
-  readonly room: number;
+  readonly space: number;
 }
 
 /**
@@ -42,8 +42,8 @@ export function stretchAxis(spans: readonly Span[], size: number): Stretch {
       number,
     ];
     return [
-      { from, to: middle, room: before },
-      { from: middle, to, room: after },
+      { from, to: middle, space: before },
+      { from: middle, to, space: after },
     ];
   });
   const places = meanSolution(knots, needs);
@@ -63,14 +63,14 @@ function meanSolution(knots: Float64Array, needs: readonly Need[]): Float64Array
   near[0] = knots[0] as number;
   for (let k = 1; k < count; k++) {
     near[k] = (near[k - 1] as number) + gap(k - 1);
-    for (const { from, room } of ending[k] ?? [])
-      near[k] = Math.max(near[k] as number, from < k ? (near[from] as number) + room : 0);
+    for (const { from, space } of ending[k] ?? [])
+      near[k] = Math.max(near[k] as number, from < k ? (near[from] as number) + space : 0);
   }
   const far = near.slice();
   for (let k = count - 2; k >= 0; k--) {
     far[k] = (far[k + 1] as number) - gap(k);
-    for (const { to, room } of beginning[k] ?? [])
-      if (to > k) far[k] = Math.min(far[k] as number, (far[to] as number) - room);
+    for (const { to, space } of beginning[k] ?? [])
+      if (to > k) far[k] = Math.min(far[k] as number, (far[to] as number) - space);
   }
   return near.map((place, k) => (place + (far[k] as number)) / 2);
 }

@@ -580,6 +580,15 @@ export interface TrustRequest {
 }
 
 /**
+ * Give the variables the values that a checkpoint has by their names: the prefix of its files,
+ * or one of them.
+ */
+export interface RestoreRequest {
+  type: "restore";
+  path: string;
+}
+
+/**
  * Op types and functions of the notebook that fit a text; those that `command` can use at
  * `what` come first.
  */
@@ -1266,6 +1275,7 @@ export type Request =
   | MeasureRequest
   | ColorRequest
   | TrustRequest
+  | RestoreRequest
   | PaletteRequest
   | DescribeRequest
   | FeedableRequest
@@ -1372,8 +1382,9 @@ export const EDIT_BUTTONS: readonly (EditButton & { command: ChangeRequest["comm
 ];
 
 /** The fields of the forms that no edit button opens. */
-export const FORMS: Readonly<Record<"clone" | "feed" | "assign", FormField[]>> = {
+export const FORMS: Readonly<Record<"clone" | "feed" | "restore" | "assign", FormField[]>> = {
   clone: [{"key": "into", "label": "into scope"}, {"key": "variables", "label": "Variables", "initial": "own", "kind": "choice", "words": ["own", "shared"], "texts": ["own copies", "shared with original"]}, {"key": "others", "label": "", "kind": "states", "optional": true}, {"key": "init", "label": "Values", "initial": "current", "kind": "choice", "words": ["current", "initial", "none"], "texts": ["current values", "initial values", "uninitialized"]}, {"key": "placeholders", "label": "New placeholders for inputs", "initial": "False", "kind": "switch", "folded": true}, {"key": "reseed", "label": "New random seeds", "initial": "False", "kind": "switch", "folded": true}, {"key": "times", "label": "Copies", "kind": "count", "optional": true, "folded": true}, {"key": "device", "label": "Device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "folded": true, "hint": "If empty, each op keeps the device of its original."}],
-  feed: [{"key": "kind", "label": "Value", "initial": "zeros", "kind": "choice", "words": ["zeros", "ones", "random", "variable", "file"], "texts": ["Zeros", "Ones", "Random", "Variable", ".npy file"]}, {"key": "shape", "label": "Shape", "only_for": ["zeros", "ones", "random"]}, {"key": "source", "label": "Name", "only_for": ["variable"]}, {"key": "source", "label": "Path", "kind": "file", "only_for": ["file"]}, {"key": "low", "label": "From", "kind": "python", "only_for": ["random"]}, {"key": "high", "label": "To", "kind": "python", "only_for": ["random"]}],
+  feed: [{"key": "kind", "label": "Value", "initial": "zeros", "kind": "choice", "words": ["zeros", "ones", "random", "variable", "file"], "texts": ["Zeros", "Ones", "Random", "Variable", ".npy file"]}, {"key": "shape", "label": "Shape", "only_for": ["zeros", "ones", "random"]}, {"key": "source", "label": "Name", "only_for": ["variable"]}, {"key": "source", "label": "Path", "kind": "file", "words": [".npy"], "only_for": ["file"]}, {"key": "low", "label": "From", "kind": "python", "only_for": ["random"]}, {"key": "high", "label": "To", "kind": "python", "only_for": ["random"]}],
+  restore: [{"key": "path", "label": "Checkpoint", "kind": "file", "words": [".index"], "hint": "The path of its files without their endings, or its .index file."}],
   assign: [{"key": "variable", "label": "Variable"}, {"key": "overwrite", "label": "Replace one of that name", "initial": "False", "kind": "switch"}],
 };

@@ -77,7 +77,8 @@ export class RequestQueue {
       else if (
         (drawn && !this.#isInspected(answer)) ||
         message.type === "measure" ||
-        message.type === "trust"
+        message.type === "trust" ||
+        message.type === "restore"
       )
         void this.#refreshInspector();
       return answer;

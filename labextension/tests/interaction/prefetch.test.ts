@@ -8,7 +8,7 @@ import { CLOSED_SCOPE, INPUT, opened, refused } from "../kernel";
 const REST = 100;
 const IDLE = 300;
 
-function foreseen(stamp = "abc"): Answer {
+function prefetched(stamp = "abc"): Answer {
   const { fields, buffer } = drawn();
   return { type: "next_scene", stamp, fields, buffer };
 }
@@ -33,7 +33,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe("asking", () => {
   test("a closed scope is asked about once, an op and an open scope never", async () => {
-    const { sent, store } = await over(foreseen());
+    const { sent, store } = await over(prefetched());
     expect(sent).toEqual([ASKED]);
     for (const hover of [INPUT, -1, CLOSED_SCOPE, 0, 2]) {
       store.set({ hover });
@@ -43,7 +43,7 @@ describe("asking", () => {
   });
 
   test("nothing is asked while the kernel is far away", async () => {
-    const { channel, sent, store } = await opened(foreseen());
+    const { channel, sent, store } = await opened(prefetched());
     channel.latency = 150;
     store.set({ drawn: true, hover: CLOSED_SCOPE });
     await rested();
@@ -56,7 +56,7 @@ describe("asking", () => {
   });
 
   test("what is looked at is asked about, too", async () => {
-    const { sent, store } = await opened(foreseen());
+    const { sent, store } = await opened(prefetched());
     store.set({ drawn: true, picked: "net/dense/" });
     await rested();
     expect(sent).toEqual([ASKED]);
@@ -64,9 +64,9 @@ describe("asking", () => {
 
   test("a selection made meanwhile asks for nothing until a hand comes again", async () => {
     const { actions, sent, store } = await over(
-      foreseen(),
+      prefetched(),
       painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]),
-      foreseen("def"),
+      prefetched("def"),
     );
     await actions.mark(INPUT, "inputs");
     store.set({ drawn: true });
@@ -79,7 +79,7 @@ describe("asking", () => {
   });
 
   test("a hand that passes by, and one that waits for something else, ask nothing", async () => {
-    const { sent, store } = await opened(foreseen());
+    const { sent, store } = await opened(prefetched());
     store.set({ drawn: true, hover: CLOSED_SCOPE });
     store.set({ hover: INPUT });
     await rested();
@@ -94,7 +94,7 @@ describe("asking", () => {
     [2500, [ASKED]],
     [2501, []],
   ])("a hand over a scope of a drawing of %i boxes asks %j", async (length, asked) => {
-    const { sent, store } = await opened(foreseen());
+    const { sent, store } = await opened(prefetched());
     const { scene } = store.value;
     if (!scene) throw new Error("There is no scene.");
     store.set({
@@ -108,10 +108,10 @@ describe("asking", () => {
 
   test("slow layouts are asked for one by one, once for a drawing; a hand comes first", async () => {
     const { sent, store } = await opened(
-      foreseen("a"),
-      foreseen("b"),
-      foreseen("c"),
-      foreseen("d"),
+      prefetched("a"),
+      prefetched("b"),
+      prefetched("c"),
+      prefetched("d"),
     );
     const { state, scene } = store.value;
     if (!state || !scene) throw new Error("nothing was drawn");
@@ -132,7 +132,7 @@ describe("asking", () => {
   });
 
   test.each([
-    ["there is none", foreseen("")],
+    ["there is none", prefetched("")],
     ["it is refused", refused("no name scope")],
     ["nobody answers", new Error("The kernel has not answered.")],
   ])(
@@ -152,7 +152,7 @@ describe("asking", () => {
 describe("opening", () => {
   test("what is known is shown before the kernel answers, and not drawn again", async () => {
     const { actions, sent, store, arrivals } = await over(
-      foreseen(),
+      prefetched(),
       painted({ revision: 4 }, [0, 0, 0, 1, 1], "abc"),
     );
     const before = store.value.scene;
@@ -169,7 +169,7 @@ describe("opening", () => {
   });
 
   test("what the kernel draws otherwise replaces it", async () => {
-    const { actions, store, arrivals } = await over(foreseen(), drawn({ revision: 7 }));
+    const { actions, store, arrivals } = await over(prefetched(), drawn({ revision: 7 }));
     await actions.toggle(CLOSED_SCOPE);
     expect(arrivals).toHaveLength(2);
     expect(store.value.state?.revision).toBe(7);
@@ -179,7 +179,7 @@ describe("opening", () => {
     ["refuses", refused("Cancelled; nothing has changed.")],
     ["does not answer", new Error("The kernel has not answered.")],
   ])("when the kernel %s, what there really is is drawn again", async (_, answer) => {
-    const { actions, sent, arrivals } = await over(foreseen(), answer, drawn());
+    const { actions, sent, arrivals } = await over(prefetched(), answer, drawn());
     await actions.toggle(CLOSED_SCOPE);
     expect(sent).toEqual([ASKED, toggled("abc"), { type: "open", alone: false }]);
     expect(arrivals).toHaveLength(2);
@@ -187,7 +187,7 @@ describe("opening", () => {
 
   test("what was known of another drawing or selection is forgotten", async () => {
     const { actions, sent } = await over(
-      foreseen(),
+      prefetched(),
       painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]),
       drawn(),
     );
@@ -197,13 +197,13 @@ describe("opening", () => {
   });
 
   test("opening all that is inside is another drawing", async () => {
-    const { actions, sent } = await over(foreseen(), drawn());
+    const { actions, sent } = await over(prefetched(), drawn());
     await actions.toggle(CLOSED_SCOPE, undefined, true);
     expect(sent[1]).toEqual({ ...toggled(""), deep: true });
   });
 
   test("what comes late, for a drawing that is no more, is not kept", async () => {
-    const { actions, store, sent } = await opened(foreseen(), drawn());
+    const { actions, store, sent } = await opened(prefetched(), drawn());
     store.set({ drawn: true, hover: CLOSED_SCOPE });
     vi.advanceTimersByTime(REST);
     store.set({

@@ -66,7 +66,7 @@ function contentsOf({ data }: Golden): Contents {
 /** Of the graph that is current. */
 function dataOf(golden: Golden): Data {
   const contents = contentsOf(golden);
-  return contents.room(contents.head.way.at(-1)?.[1] ?? 0);
+  return contents.graph(contents.head.path.at(-1)?.[1] ?? 0);
 }
 
 function backendOf(golden: Golden): OfflineBackend {

@@ -5,6 +5,7 @@ of it.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from tests.browser.hands import Widget
 from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+from tests.browser.test_files import Files
+from tests.browser.test_panel import open_panel
 
 pytestmark = pytest.mark.one_page
 
@@ -38,6 +41,54 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     hand = Hand(Widget(notebook, root))
     expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
     return hand
+
+
+def in_cell(page: Page, server: JupyterServer) -> Locator:
+    """The widget of a cell as it is when nobody says how high it is."""
+    cells = ["import tfgraphwidget as tgw", f"tgw.edit({MODEL.name!r})"]
+    notebook = open_notebook(page, server, write_notebook(server, "first.ipynb", cells))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    return root
+
+
+def in_panel(page: Page, server: JupyterServer) -> Locator:
+    """The panel of a notebook."""
+    cells = [f"import tfgraphwidget as tgw\neditor = tgw.edit({MODEL.name!r})"]
+    notebook = open_notebook(page, server, write_notebook(server, "panel.ipynb", cells))
+    notebook.run_cell(0)
+    return open_panel(notebook).widget().root
+
+
+def in_document(page: Page, server: JupyterServer) -> Locator:
+    """The document of the file."""
+    folder = server.root / "first"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(MODEL, folder)
+    return Files(page, server, folder).open(MODEL.name).root
+
+
+@pytest.mark.parametrize("size", [(960, 600), (1280, 800)], ids=str)
+@pytest.mark.parametrize("place", [in_cell, in_panel, in_document])
+def test_what_can_be_done_is_seen_without_a_scroll(
+    page: Page,
+    jupyter_server: JupyterServer,
+    place: Callable[[Page, JupyterServer], Locator],
+    size: tuple[int, int],
+) -> None:
+    shutil.copy(MODEL, jupyter_server.root)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    root = place(page, jupyter_server)
+    expect(root).to_have_attribute("data-status", "ready", timeout=30_000)
+    shoot(page, f"first_{place.__name__}_{size[0]}")
+    if not root.get_by_role("tab", name="Model").is_visible():
+        # a drawing that is too small for a panel beside it has a button with its name
+        root.locator(".tgw-panel-button").get_by_text("Model").click()
+    expect(root.locator(".tgw-model")).to_have_attribute("data-known", "true")
+    shoot(page, f"first_{place.__name__}_{size[0]}_known")
+    for name in FIRST:
+        expect(root.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
 
 
 def front(hand: Hand) -> Locator:

@@ -49,7 +49,7 @@ class PageReference(NamedTuple):
         label: Which of the op's functions it is: "then_branch", "body".
         function: The function's name.
         ops: The number of ops in its body.
-        room: The number of its graph in the page, or -1.
+        graph: The number of its graph in the page, or -1.
         why: Why it is not in the page, as a sentence; or "".
         signature: Its arguments and results.
     """
@@ -58,7 +58,7 @@ class PageReference(NamedTuple):
     label: str
     function: str
     ops: int
-    room: int
+    graph: int
     why: str
     signature: tuple[SignatureLine, ...]
 
@@ -99,10 +99,10 @@ def find_page_graphs(page_input: PageInput) -> tuple[list[PageGraph], list[int]]
     if page_input.entered is None:
         return [PageGraph(page_input, page_input.path)], [0]
     search = _Search(page_input, page_input.entered)
-    way = [search.add_entered(path, view) for path, view in _entered_views(page_input.entered)]
+    numbers = [search.add_entered(path, view) for path, view in _entered_views(page_input.entered)]
     for graph in search.page_graphs:  # the loop body appends to it
         graph.references += search.find_references(graph)
-    return search.page_graphs, way
+    return search.page_graphs, numbers
 
 
 def _entered_views(entered: EnteredViews) -> Iterator[tuple[tuple[str, ...], EnteredView]]:

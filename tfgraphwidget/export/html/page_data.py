@@ -1,6 +1,6 @@
 """The data of a page: the layout of each graph in parts, and what the inspector shows of each op.
 
-It is a JSON document of the page, and for each graph ("room": the outermost graph, and functions
+It is a JSON document of the page, and for each graph (the outermost graph, and functions
 that can be entered) a JSON document and a buffer of numbers, gzipped together.
 `labextension/src/offline/page-data.ts` reads it.
 
@@ -114,26 +114,26 @@ def pack_page(page_input: PageInput) -> bytes:
     """The gzipped data of a page: the length of the page's JSON in bytes (u4), that JSON, then its
     graphs.
 
-    Each graph is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of
+    Each graph is a JSON document and a buffer of numbers; the page's `graphs` has the lengths of
     both. All lengths are multiples of 4.
 
     Args:
         page_input: The graph and the state of the page.
     """
-    page_graphs, way = find_page_graphs(page_input)
-    rooms = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
+    page_graphs, numbers = find_page_graphs(page_input)
+    packed = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
     kinds = {
         kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]
     }
     titles = (
         titles_of(page_input)
-        if len(way) == len(page_input.path)
+        if len(numbers) == len(page_input.path)
         else (" / ".join(titles_of(page_input)),)
     )
     head = _encode_json(
         {
-            "rooms": [[len(text), len(buffer)] for text, buffer in rooms],
-            "way": [[title, room] for title, room in zip(titles, way, strict=True)],
+            "graphs": [[len(text), len(buffer)] for text, buffer in packed],
+            "path": [[title, graph] for title, graph in zip(titles, numbers, strict=True)],
             "docs": _documentation(kinds),
             "defined": {
                 kind: list(_attribute_defaults(index, kind))
@@ -144,7 +144,7 @@ def pack_page(page_input: PageInput) -> bytes:
             "color": page_input.color_by,
         }
     )
-    parts = [len(head).to_bytes(4, "little"), head, *(part for room in rooms for part in room)]
+    parts = [len(head).to_bytes(4, "little"), head, *(part for graph in packed for part in graph)]
     tell("Compressing the page")
     return gzip.compress(b"".join(parts), _LEVEL, mtime=0)
 
@@ -402,14 +402,14 @@ def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
     whole = gzip.decompress(data)
     at = 4 + int.from_bytes(whole[:4], "little")
     page = json.loads(whole[4:at])
-    rooms = []
-    for text, size in page["rooms"]:
+    graphs = []
+    for text, size in page["graphs"]:
         head = json.loads(whole[at : at + text])
         at += text
         arrays = {
             name: np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, at + offset)
             for name, dtype, count, offset in head["fields"]
         }
-        rooms.append(PageTables(head, arrays))
+        graphs.append(PageTables(head, arrays))
         at += size
-    return page, rooms
+    return page, graphs

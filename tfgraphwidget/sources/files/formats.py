@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfgraphwidget.errors import NotAGraph
-from tfgraphwidget.sentences import either, in_cell
+from tfgraphwidget.sentences import NO_VALUES, either, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files import container as containers
 from tfgraphwidget.sources.files.container import Container, OpenOptions
@@ -281,10 +281,10 @@ def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
         return ()
     prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
     notice = (
-        f"{container.where} was opened without the checkpoint beside it, so its variables have no "
-        "values; "
+        f"{container.where} was opened without the checkpoint beside it, {NO_VALUES}; "
         + either(
-            f"checkpoint={str(prefix)!r} gives them.", "open it with its checkpoint in a cell."
+            f"checkpoint={str(prefix)!r} gives them.",
+            "Open checkpoint in the tab Model gives them.",
         )
     )
     return (notice,)

@@ -547,6 +547,15 @@ class Trust:
 
 
 @dataclasses.dataclass(frozen=True)
+class Restore:
+    """Give the variables the values that a checkpoint has by their names: the prefix of its files,
+    or one of them.
+    """
+
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Examine:
     """Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it
     was made.
@@ -699,5 +708,6 @@ Choose = (
     | Measure
     | Color
     | Trust
+    | Restore
 )
 Request = ViewRequest | Choose | Question | Edit

@@ -234,8 +234,9 @@ const CONTROLS: Partial<Record<FieldKind, CreateControl>> = {
     choiceControl(field, fill, signatureChoices(parts), NO_SIGNATURE),
   tensor: tensorControl,
   file: (field, parts) => {
-    const control = textControl({ ...field, placeholder: "data/x.npy" });
-    const file = { title: "Choose a .npy file", kind: "file", suffix: ".npy" } as const;
+    const { words: [suffix = ""] = [], ...plain } = field;
+    const control = textControl(plain);
+    const file = { title: `Choose a ${suffix} file`, kind: "file", suffix } as const;
     return { ...control, others: browseButton(control.input, parts, file) };
   },
   keys: (field) => createKeyList(field.label),

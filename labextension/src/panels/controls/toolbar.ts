@@ -165,12 +165,14 @@ export function fullScreenButton(): HTMLElement {
   return control;
 }
 
-function panelButton({ store }: Parts, panelId: string): HTMLElement {
+function panelButton({ store, readOnly }: Parts, panelId: string): HTMLElement {
   const title = "Show or hide the side panel";
   const control = button(
-    { class: "tgw-tool", title, "aria-label": title, "aria-controls": panelId },
+    { class: "tgw-tool tgw-panel-button", title, "aria-label": title, "aria-controls": panelId },
     () => store.set({ panelOpen: !store.value.panelOpen }),
     icon(ICONS.panel),
+    // what is in a panel that a small view does not show at first
+    ...(readOnly ? [] : [element("span", { class: "tgw-panel-name" }, "Model")]),
   );
   store.watch(["panelOpen"], ({ panelOpen }) =>
     control.setAttribute("aria-expanded", String(panelOpen)),

@@ -19,20 +19,20 @@ export interface WheelHint {
 
 export function createWheelHint({ readOnly }: Parts): WheelHint {
   const root = element("p", { class: "tgw-wheel-hint", role: "status" });
-  let isTold = false;
+  let wasShown = false;
   const zooms = (event: WheelEvent) => {
     if (readOnly || hasControl(event) || preferences().wheel === "always") return true;
     const widget = root.closest(".tfgraphwidget");
     if (!widget || widget.matches(STILL) || widget.closest(STILL) || hasFocus(widget)) {
       root.textContent = "";
-      isTold = true;
+      wasShown = true;
       return true;
     }
-    if (!isTold) {
+    if (!wasShown) {
       root.textContent = TEXT;
       setTimeout(() => root.replaceChildren(), SHOWN);
     }
-    isTold = true;
+    wasShown = true;
     return false;
   };
   return { root, zooms };

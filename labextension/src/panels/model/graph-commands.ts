@@ -3,14 +3,16 @@
 
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { ModelEnd, ModelReply } from "../../protocol/messages";
+import { FORMS, type ModelEnd, type ModelReply } from "../../protocol/messages";
 import { GRAPH_COMMANDS, inputSizeCommand } from "../controls/edit-commands";
 import {
   type ButtonEntry,
   buttonsWithForms,
   commandEntry,
   type EditCommand,
+  fieldsForm,
 } from "../controls/edit-form";
+import type { Values } from "../controls/fields";
 import { TEXT } from "../controls/form-fields";
 import { element } from "../dom";
 import { insertCell } from "../history/insert-cell";
@@ -36,11 +38,19 @@ const OPTIMIZED = {
   command: "optimized",
 };
 
+const OPEN_CHECKPOINT = {
+  name: "Open checkpoint",
+  title: "Give the variables the values that a checkpoint has by their names",
+  command: "restore",
+  keywords: "restore load weights values ckpt Saver sync",
+};
+
 /** What is not an edit of this graph alone: it is found as the edits are. */
 export const OTHER_COMMANDS: readonly Called[] = [
   CLONE,
   EXPORT,
   inputSizeCommand([]),
+  OPEN_CHECKPOINT,
   ADD_MODEL,
   COMPARE_WITH,
   OPTIMIZED,
@@ -99,8 +109,14 @@ function nameOf(tensor: string): string {
   return tensor.replace(/:0$/, "");
 }
 
+/** The usual commands with the field that finds all, and below the facts the passes. */
+interface GraphCommands {
+  readonly usual: HTMLElement;
+  readonly passes: HTMLElement;
+}
+
 /** `model` is what is known of the graph. */
-export function graphCommands(parts: Parts, model: () => ModelReply | null): HTMLElement {
+export function graphCommands(parts: Parts, model: () => ModelReply | null): GraphCommands {
   const filter = element("input", {
     ...TEXT,
     type: "search",
@@ -143,14 +159,13 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): HTM
     filter.value = "";
     show();
   });
-  return element(
-    "section",
-    { class: "tgw-graph-commands", "aria-label": "What to do with the whole graph" },
-    element("h4", { class: "tgw-label" }, "Do with the whole"),
-    filter,
-    ...groups.map(({ root }) => root),
-    none,
-  );
+  const [usual, ...passes] = groups.map(({ root }) => root);
+  const section = (label: string, ...body: HTMLElement[]) =>
+    element("section", { class: "tgw-graph-commands", "aria-label": label }, ...body);
+  return {
+    usual: section("What to do with the whole graph", filter, ...(usual ? [usual] : []), none),
+    passes: section("Passes", ...passes),
+  };
 }
 
 type Command = Called & ButtonEntry;
@@ -178,11 +193,17 @@ function usualCommands(
     form: (close: () => void) => other.create(parts, "", close),
   }));
   const size = inputSizeCommand([]);
+  const restore = ({ path = "" }: Values) => parts.actions.edits.restore(path);
   return [
     { ...CLONE, opens: true, act: async () => beginPart(parts) },
     { ...EXPORT, opens: true, act: async (control) => openExportMenu(control) },
     ...edits,
     { ...size, ...commandEntry(size, parts, () => inputSizeCommand(inputs())) },
+    {
+      ...OPEN_CHECKPOINT,
+      form: (close) =>
+        fieldsForm({ fields: FORMS.restore, apply: restore, close, submit: "Open" }, parts),
+    },
     ...others,
     { ...OPTIMIZED, act: (control) => optimize(parts, control) },
   ];

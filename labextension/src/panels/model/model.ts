@@ -19,6 +19,7 @@ const BATCHES = { 1: "1", 8: "8", 32: "32", 128: "128" };
 
 export function createModel(parts: Parts): HTMLElement {
   const { store, actions } = parts;
+  const summary = element("div", { class: "tgw-model-summary" });
   const facts = element("div", { class: "tgw-model", "data-known": "false" });
   const problems = createProblems(parts);
   let [shown, asked, timer] = ["", "", 0];
@@ -50,8 +51,9 @@ export function createModel(parts: Parts): HTMLElement {
     if (text === shown) return;
     shown = text;
     last = model;
-    releaseFocus(facts);
-    facts.replaceChildren(...contents(model, parts, count));
+    for (const part of [summary, facts]) releaseFocus(part);
+    summary.replaceChildren(...summaryOf(model, count));
+    facts.replaceChildren(...(model.is_complete ? boundaryAndSignatures(model, parts) : []));
   };
   store.watch(ASKED_WHILE, (screen) => {
     clearTimeout(timer);
@@ -62,9 +64,11 @@ export function createModel(parts: Parts): HTMLElement {
   return element(
     "section",
     { class: "tgw-model-tab", "aria-label": "Model" },
+    summary,
+    commands.usual, // in sight in a small window, too
     facts,
     problems.root,
-    commands,
+    commands.passes,
   );
 }
 
@@ -88,7 +92,7 @@ function weighs({ parameters, ops }: ModelReply): boolean {
   return parameters > 0 && ops > 0;
 }
 
-function contents(model: ModelReply, parts: Parts, count: Count): HTMLElement[] {
+function summaryOf(model: ModelReply, count: Count): HTMLElement[] {
   const { title, inside, about, values, flops } = model;
   const name = element("p", { class: "tgw-name" }, breakableName(title));
   const line = (text: string) => element("p", { class: "tgw-model-line" }, text);
@@ -99,7 +103,6 @@ function contents(model: ModelReply, parts: Parts, count: Count): HTMLElement[] 
     ...(values ? [line(values)] : []),
     ...(model.is_complete ? [] : [largeLine(count)]),
     ...(weighs(model) || flops > 0 ? [flopsLine(model, count)] : []),
-    ...(model.is_complete ? endsAndSignatures(model, parts) : []),
   ];
 }
 
@@ -111,7 +114,7 @@ function largeLine(count: Count): HTMLElement {
   return element("p", { class: "tgw-model-line" }, find);
 }
 
-function endsAndSignatures(model: ModelReply, parts: Parts): HTMLElement[] {
+function boundaryAndSignatures(model: ModelReply, parts: Parts): HTMLElement[] {
   const { signatures } = model;
   return [
     endsOf("Inputs", "inputs", model.inputs, model.input_count, parts),
