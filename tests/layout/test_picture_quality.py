@@ -135,3 +135,24 @@ def test_a_chain_of_blocks_with_skips_crosses_only_where_it_is_wrapped():
         last = f"add_{block}"
     # Up to three columns, and one crossing where a skip enters each.
     assert_quality(graph_of(ops), 3, 0.14)
+
+
+@pytest.mark.no_tensorflow
+@pytest.mark.parametrize("layers", [18, 30])
+def test_no_line_of_a_wrapped_chain_with_skips_crosses_another(layers):
+    ops, last = {"x": "Placeholder"}, "x"
+    for layer in range(layers):
+        ops |= {
+            f"weight_{layer}": "ReadVariableOp",
+            f"mul_{layer}": f"MatMul {last} weight_{layer}",
+            f"bias_{layer}": "ReadVariableOp",
+            f"sum_{layer}": f"BiasAdd mul_{layer} bias_{layer}",
+            f"relu_{layer}": f"Relu sum_{layer}",
+            f"skip_{layer}": f"Add {last} relu_{layer}",
+            f"half_{layer}": f"Mul skip_{layer}",
+            f"add_{layer}": f"AddV2 half_{layer} relu_{layer}",
+        }
+        last = f"add_{layer}"
+    shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False, badges=False))
+    lines = lines_of(place(shown))
+    assert crossings(lines, shown.source.tolist()) == 0
