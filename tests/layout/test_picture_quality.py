@@ -47,7 +47,7 @@ REAL = {
     "kws/Pretrained_models/CRNN/CRNN_M.pb": (32, 0.06),
     "basic-pitch/basic_pitch/saved_models/icassp_2022/nmp": (25, 0.03),
     "tfx/tfx/benchmarks/datasets/chicago_taxi/model/tft_tf2_saved_model": (72, 0.34),
-    "tfdf/tensorflow_decision_forests/test_data/model/saved_model_adult_rf": (8, 0.49),
+    "tfdf/tensorflow_decision_forests/test_data/model/saved_model_adult_rf": (18, 0.19),
 }
 DEMO = {
     "seq2seq_v1.meta": (8, 0.08),
