@@ -20,10 +20,12 @@ import pytest
 from tests.bench.graphs import layered, many_inceptions
 from tests.bench.nets import stages
 from tests.bench.results import record
-from tests.layout.quality import crossings, length
+from tests.layout.quality import crossings, length, lines_of
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.layout.compound import place
+from tfgraphwidget.layout.compound import Positions, place
+from tfgraphwidget.layout.container import layout_container
+from tfgraphwidget.layout.layered.components import Edge, build_structure
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import VisibleGraph, build_visible_graph
 
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.bench
 Floats = npt.NDArray[np.float64]
 RUNS = 5
 INCH = 72.0
+SLIM = 1.5  # a layer of `layered` is so much wider than it is tall
 
 
 @pytest.mark.parametrize(("ops", "most"), [(14_000, 0.5), (100_000, 3.0)])
@@ -61,10 +64,13 @@ def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) 
     assert statistics.median(took) <= most
 
 
-@pytest.mark.parametrize("layers", [10, 40, 80])
+@pytest.mark.parametrize("layers", [18, 71, 142])
 def test_the_look_next_to_dot_s(layers: int) -> None:
     """The same flat graph, without scopes, with the same boxes: crossings, lines' length, area,
     boxes run through.
+
+    Ours is the time of `place` in this process, at first and after that; nothing is remembered from
+    one to the next. That of dot is of its process, which takes some 10 ms for two boxes.
     """
     if shutil.which("dot") is None:
         pytest.skip("graphviz is not installed: there is no dot to compare with")
@@ -78,23 +84,54 @@ def test_the_look_next_to_dot_s(layers: int) -> None:
     ]
     shown = build_visible_graph(build(bare), ViewSpec(fold=False, badges=False))
     linked = np.union1d(shown.source, shown.target)
-    start = time.process_time()
-    positions = place(shown)
-    ours_took = time.process_time() - start
-    routes = np.split(positions.route.astype(float), positions.route_start[1:-1].astype(int))
-    ours = _quality(positions.box[linked].astype(float), routes)
-    box, routes, dot_took = _by_dot(shown, positions.box.astype(float), linked)
-    theirs = _quality(box, routes)
-    what = f"layout of a flat graph, {len(linked)} ops, {len(routes)} lines"
-    record("Draw", f"{what}, CPU", "s", ours_took, {"dot": dot_took})
+    ours_took, dot_took = [], []
+    for _ in range(RUNS + 1):
+        start = time.process_time()
+        positions = place(shown)
+        ours_took.append(time.process_time() - start)
+        box, dot_routes, took = _by_dot(shown, positions.box.astype(float), linked)
+        dot_took.append(took)
+    theirs = _quality(box, dot_routes)
+    ours = _quality(positions.box[linked].astype(float), lines_of(positions))
+    what = f"layout of a flat graph, {len(linked)} ops, {len(dot_routes)} lines"
+    record("Draw", f"{what}, CPU, cold", "s", ours_took[0], {"dot": dot_took[0]})
+    record("Draw", f"{what}, CPU, warm", "s", ours_took[1:], {"dot": dot_took[1:]})
+    column = _in_one_column(shown, positions, linked, layers)
+    record(
+        "Draw",
+        f"{what}: length in one column",
+        "million pixels",
+        round(length(column) / 1e6, 3),
+        {"dot": theirs["length"]},
+    )
     for quality, unit in (
         ("crossings", ""),
         ("length", "million pixels"),
         ("area", "million pixels²"),
     ):
-        record("Draw", f"{what}: {quality}", unit, ours[quality], {"dot": theirs[quality]})
-    assert ours["through"] <= 0.001 * len(routes)
+        note = "wrapped for a screen; dot's is one column" if quality == "length" else ""
+        record(
+            "Draw", f"{what}: {quality}", unit, ours[quality], {"dot": theirs[quality]}, note=note
+        )
+    assert length(column) <= 1.2e6 * theirs["length"]
+    assert ours["through"] <= 0.001 * len(dot_routes)
     assert ours["area"] <= 2.0 * theirs["area"]
+
+
+def _in_one_column(
+    shown: VisibleGraph, positions: Positions, linked: npt.NDArray[np.int32], layers: int
+) -> list[Floats]:
+    """The lines of our drawing of the same boxes in dot's shape: all layers below each other."""
+    number = {item: i for i, item in enumerate(linked.tolist())}
+    edges = [
+        Edge(number[source], number[target])
+        for source, target in zip(shown.source.tolist(), shown.target.tolist(), strict=True)
+    ]
+    sizes = [(float(width), float(height)) for width, height in positions.box[linked, 2:]]
+    layout = layout_container(
+        build_structure([0] * len(sizes), edges), sizes, [None] * len(sizes), SLIM / layers
+    ).layout
+    return np.split(np.asarray(layout.route, dtype=float), np.cumsum(layout.points)[:-1])
 
 
 def _read_by(node: Any) -> list[str]:
@@ -105,7 +142,7 @@ def _by_dot(
     shown: VisibleGraph, box: Floats, linked: npt.NDArray[np.int32]
 ) -> tuple[Floats, list[Floats], float]:
     """Boxes and polylines (the splines' control points) from `dot -Tplain`, in pixels, y up, and
-    dot's CPU seconds.
+    the CPU seconds of dot's process.
     """
     lines = [
         f"n{i} [shape=box fixedsize=true width={box[i, 2] / INCH} height={box[i, 3] / INCH}]"
@@ -114,12 +151,12 @@ def _by_dot(
     lines += [
         f"n{a} -> n{b}" for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)
     ]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = _children_s()
     text = "digraph {" + ";".join(lines) + "}"
     plain = subprocess.run(
         ["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True
     ).stdout
-    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    took = _children_s() - before
     boxes, routes = [], []
     for kind, *words in map(str.split, plain.splitlines()):
         if kind == "node":
@@ -129,6 +166,12 @@ def _by_dot(
             count = int(words[2])
             routes.append(np.array(words[3 : 3 + 2 * count], dtype=float).reshape(-1, 2) * INCH)
     return np.array(boxes), routes, took
+
+
+def _children_s() -> float:
+    """The CPU seconds of the processes that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _quality(box: Floats, routes: list[Floats]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.visible.test_visible_graph import lines
+from tfgraphwidget.hierarchy import default_open
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import (
     BADGE,
@@ -168,10 +169,27 @@ def test_many_layers_that_read_the_same_are_seen_one_by_one(graph):
     assert {f"slice_{k}" for k in range(9)} <= {*shown.names}
 
 
-def test_inputs_are_never_folded(graph):
+def test_a_few_inputs_are_never_folded(graph):
     ops = {f"x_{k}": "Placeholder" for k in range(6)}
     shown = build_visible_graph(graph(ops | {"y": "AddN " + " ".join(ops)}), ViewSpec())
     assert sorted(boxes(shown)) == ["x_0", "x_1", "x_2", "x_3", "x_4", "x_5", "y"]
+
+
+def test_sixteen_inputs_are_one_box_and_fifteen_are_seen_one_by_one(graph):
+    def ops(count: int) -> dict[str, str]:
+        parts: dict[str, str] = {}
+        for k in range(count):
+            parts |= {
+                f"in_{k}": "Placeholder",
+                f"act_{k}": f"{('Relu', 'Elu', 'Selu')[k % 3]} in_{k}",
+            }
+        ends = " ".join(f"act_{k}" for k in range(count))
+        return parts | {"y": f"ConcatV2 {ends}"}
+
+    index = graph(ops(16))
+    assert boxes(build_visible_graph(index, ViewSpec()))["in_0 … in_15"] == 16
+    assert "in_0 … in_15" not in default_open(index)
+    assert "in_0 … in_14" not in boxes(build_visible_graph(graph(ops(15)), ViewSpec()))
 
 
 def test_a_container_that_would_show_nothing_but_a_fold_is_left_as_it_is(graph):

@@ -85,6 +85,13 @@ def test_a_needle_is_cut_where_few_lines_cross():
     assert 20 in wrap_columns([80.0] * 40, [300.0] * 40, crossing, 0.4)
 
 
+def test_what_can_be_read_in_one_column_is_wrapped_where_one_line_passes_and_not_where_five_do():
+    assert len(wrap_columns([90.0] * 10, [300.0] * 10, [1] * 10, 1.75)) > 1
+    assert wrap_columns([90.0] * 10, [300.0] * 10, [5] * 10, 1.75) == [0]
+    # Twice as tall it could not be read; in columns it can.
+    assert len(wrap_columns([90.0] * 24, [300.0] * 24, [4] * 24, 1.75)) > 1
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 50])
 def test_packed_boxes_do_not_overlap(count):
     boxes = [(64.0 + 10 * (i % 3), 30.0 + 16 * (i % 2)) for i in range(count)]

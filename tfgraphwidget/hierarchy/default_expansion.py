@@ -8,7 +8,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import NONE, Mask, find_op_facts
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, find_op_facts
 from tfgraphwidget.hierarchy.tree import Outline, Sums
 
 _ENOUGH, _TOO_MANY = 12, 45
@@ -24,7 +24,7 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     A scope that holds more than half of its parent's work (see Facts) hides the picture: it is
     opened. When no scope does and fewer than 12 items are there, the largest are opened together
     with their peers of similar size. Folds say enough when they are closed, unless there is little
-    else to see. Training mirrors the network: it stays closed. So does what would show nothing but
+    else to see; folds of inputs always do. Training mirrors the network: it stays closed. So does what would show nothing but
     dots.
     """
     return opening_steps(index)[-1]
@@ -51,6 +51,7 @@ class _Expansion:
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
         self.is_compute = np.where(tree.part > 0, 0, sums.compute_ops).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
+        self.are_inputs = (sums.family == FAMILIES.index("input")).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])
         self.box_count = int(self.inner[0])
         self.whole = sum(self.is_compute[node] for node in self.closed)
@@ -89,4 +90,7 @@ class _Expansion:
         members = self.members[node]
         if self.inner[node] > _MOST_AT_ONCE:
             return False
-        return not members or (self.box_count < _ENOUGH and members <= _MOST_MEMBERS)
+        if not members:
+            return True
+        few_boxes = self.box_count < _ENOUGH and members <= _MOST_MEMBERS
+        return few_boxes and not self.are_inputs[node]

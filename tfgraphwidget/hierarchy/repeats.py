@@ -3,8 +3,8 @@
 Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either
 form a chain, each feeding the next, or stand side by side with the same neighbors. Many ops of one
 type that read the same are alike whatever reads them (eight or more, such as the slices of one
-tensor of sizes), unless they are layers of a network. Inputs are never folded: each is fed by
-itself. Nor are constants and variables, which are badges, but for variables
+tensor of sizes), unless they are layers of a network. A few inputs are never folded, as each is fed
+by itself; of many (sixteen or more) nobody sees which is which, and those of one type are one box. Nor are constants and variables, which are badges, but for variables
 that stand alone in great number (eight or more): the kernels of a network whose layers have no
 biases. A fold never makes a cycle where there was none: what lies between two members of a chain
 keeps them apart. A constant or variable that only members of a fold read goes with them. Layer
@@ -33,7 +33,7 @@ from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, Siblin
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
-_READERS = 8  # ops of one type that read the same
+_READERS, _INPUTS = 8, 16  # ops of one type that read the same, and that are fed
 _LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40
@@ -86,6 +86,7 @@ class _RepeatFinder:
             & (np.diff(index.inputs.start) == 0)
             & (facts.constant_kind == NONE)
         )
+        self.is_input: Mask = np.concatenate([np.zeros(nodes, dtype=bool), inputs])
         handles = facts.constant_kind == HANDLE
         ops = ((facts.constant_kind == NONE) | handles) & ~inputs
         # What groups hold but training.
@@ -140,13 +141,17 @@ class _RepeatFinder:
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
     def readers(self, groups: list[list[int]]) -> list[list[int]]:
-        """Many alike ops that read the same and nothing else; a group is one that is read."""
+        """Many alike ops that read the same and nothing else, and many inputs; a group is one that
+        is read.
+        """
         a, b = self._lines_between(groups)
         sign = mix(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64)))
         may = self.may & self.is_minor & ~self.edges.enters
         may &= np.bincount(b, minlength=len(may)) > 0
-        return [part for part in self._equal(sign, may, groups) if len(part) >= _READERS]
+        least = np.where(self.is_input, _INPUTS, _READERS)
+        found = self._equal(sign, may | self.is_input, groups)
+        return [part for part in found if len(part) >= least[part[0]]]
 
     def _lines_between(self, groups: list[list[int]]) -> Lines:
         """The source and the target of each line, once each; a group is one thing."""

@@ -11,10 +11,12 @@ GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
 # What makes a drawing in columns harder to follow, as shares. One edge that goes back to the top is
-# a path; with each more, all of them are harder to tell apart. But a drawing that is so tall in one
-# column that it cannot be read when a pane shows all of it is harder to follow than they are.
+# a path; with each more, all of them are harder to tell apart. They cost less, by the square of the
+# height, where one column is so tall that a pane that shows all of it cannot be read, and several
+# columns can.
 COST_PER_EDGE = 0.3  # for the square of how many edges more than one pass to the next column
-READABLE = 1000.0  # pixels; in one column of more, edges cost less, by the square of the height
+READABLE = 1000.0  # pixels; a column that is no taller can be read
+READABLE_IN_COLUMNS = 4000.0  # pixels; of more, no number of columns can be read
 MANY = 4  # edges; of more than so many, each further one costs the same
 COST_PER_COLUMN = 0.02
 
@@ -75,7 +77,9 @@ def hardness(passing: Sequence[float], height: float) -> float:
     """
     columns = len(passing) + 1
     squares = sum((count - 1) * min(count - 1, MANY) for count in passing)
-    cost_per_edge = COST_PER_EDGE * min(1.0, READABLE / max(height, 1.0)) ** 2
+    cost_per_edge = COST_PER_EDGE
+    if READABLE < height <= READABLE_IN_COLUMNS:
+        cost_per_edge *= (READABLE / height) ** 2
     return 1.0 + cost_per_edge * squares / columns + COST_PER_COLUMN * columns
 
 

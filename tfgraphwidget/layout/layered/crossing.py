@@ -43,6 +43,26 @@ def order_layers(graph: LayeredGraph, column: int) -> None:
     links = list({(number[upper], number[lower]): None for upper, lower, _ in graph.links[column]})
     ordered = minimize_crossings(layers, links, len(vertices))
     graph.layers[column] = [[vertices[i] for i in layer] for layer in ordered]
+    entering = _places_of_exits(graph, column)
+    if len(entering) > 1 and entering == sorted(entering, reverse=True):
+        # As few edges cross in its mirror image, and none on the way there.
+        graph.layers[column] = [layer[::-1] for layer in graph.layers[column]]
+
+
+def _places_of_exits(graph: LayeredGraph, column: int) -> list[int]:
+    """Where the hyperedges that enter a column from earlier ones leave those, in their order here.
+
+    They cross on their way over the columns unless these numbers ascend.
+    """
+    nodes = graph.node_count
+    leaving = [
+        graph.hyperedge[vertex - nodes]
+        for earlier in range(column)[::-1]
+        for vertex in graph.layers[earlier][-1]
+    ]
+    place = {hyperedge: i for i, hyperedge in enumerate(leaving)}
+    entering = [graph.hyperedge[vertex - nodes] for vertex in graph.layers[column][0]]
+    return [place[hyperedge] for hyperedge in entering if hyperedge in place]
 
 
 def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:

@@ -69,25 +69,18 @@ class OrderedRows:
         """
         if not self.rows:
             return x
-        # Per row, the distance of each vertex from the left of the row if it has no free space.
-        close: list[list[float]] = []
-        widths: list[float] = []
-        lefts: list[float] = []
-        rights: list[float] = []
-        for row, gaps in zip(self.rows, self.gaps, strict=True):
-            first, last = row[0], row[-1]
-            offsets = list(accumulate(gaps, initial=self.side[first]))
-            width = offsets[-1] + self.side[last]
-            close.append(offsets)
-            widths.append(width)
-            lefts.append(x[first] - offsets[0])
-            rights.append(x[last] - offsets[-1] + width)
+        side = self.side
+        widths = [
+            side[row[0]] + sum(gaps) + side[row[-1]]
+            for row, gaps in zip(self.rows, self.gaps, strict=True)
+        ]
+        lefts = [x[row[0]] - side[row[0]] for row in self.rows]
+        rights = [x[row[-1]] + side[row[-1]] for row in self.rows]
         widest = max(widths)
         if max(rights) - min(lefts) <= FRAME * widest + MAX_BEND:
             return x
 
         frame = NARROW_FRAME * widest + MAX_BEND
-
         # How far rows reach out of it is least, in sum, where the frame begins or ends with a row.
         choices = [*lefts, *(right - frame for right in rights)]
         choices = choices[:: max(1, len(choices) // MAX_FRAMES)]
@@ -95,8 +88,10 @@ class OrderedRows:
         on_the_left = np.maximum(starts - lefts, 0.0).sum(axis=1)
         on_the_right = np.maximum(np.array(rights) - frame - starts, 0.0).sum(axis=1)
         left = choices[int((on_the_left + on_the_right).argmin())]
-        for row, offsets, width in zip(self.rows, close, widths, strict=True):
+        for row, gaps, width in zip(self.rows, self.gaps, widths, strict=True):
             rightmost = left + frame - width
+            # The distance of each vertex from the left of the row if it has no free space.
+            offsets = accumulate(gaps, initial=side[row[0]])
             for vertex, offset in zip(row, offsets, strict=True):
                 x[vertex] = min(max(x[vertex] - offset, left), rightmost) + offset
         return x
@@ -298,7 +293,7 @@ Distances = list[list[tuple[int, float]]]
 """Per block, its neighbors on one side, and their least distances in pixels."""
 
 MAX_BLOCK_SWEEPS = 6
-BLOCKS_STILL = 1.0  # pixels; as STILL, for blocks
+BLOCKS_STILL = 4.0  # pixels; as STILL, for blocks
 BLOCK_OWN_WEIGHT = 0.001  # as OWN_WEIGHT; a block is heavy, and moves slowly as it is
 
 
