@@ -77,7 +77,7 @@ class Beside(ArgumentChecks):
         self.before, self.after, self.refusal = before, after, ""
         self._show, self._is_original, self._ignored = show, is_original, ignored
         self._pairs_by_hand = [dict(pairs)]  # the present ones last, for `unpair`
-        self._asked: tuple[Any, Any] | None = None  # of what values were compared
+        self._feeds_and_tolerance: tuple[Any, Any] | None = None  # of what values were compared
         self._comparison: Comparison | None = None
         self._compared: tuple[GraphIndex, GraphIndex] | None = None
         self._difference = self._whole = Difference()
@@ -150,13 +150,13 @@ class Beside(ArgumentChecks):
 
     def _compare_again(self) -> None:
         """Compare the structure again, and the values if these were."""
-        asked, self._comparison, self.refusal = self._asked, None, ""
+        how, self._comparison, self.refusal = self._feeds_and_tolerance, None, ""
         self._compared = None
         self._update()
-        if asked is None:
+        if how is None:
             self.after._core.listeners.notify()
         else:
-            self.compare(*asked)
+            self.compare(*how)
 
     @property
     def _pairs_from_after(self) -> dict[str, str]:
@@ -267,7 +267,7 @@ class Beside(ArgumentChecks):
         self._whole = evaluator.diff(before, self._pairs_from_after)
         self._difference = self._whole.without(self._ignored)
         if self._compared is not None and (self._comparison is not None or self.refusal):
-            self._comparison = self._asked = None
+            self._comparison = self._feeds_and_tolerance = None
             self.refusal = "The graph was edited since its values were compared; compare again."
         self._compared = indexes
         self.__dict__.pop("_partners", None)
@@ -296,7 +296,7 @@ class Beside(ArgumentChecks):
             True
         """
         self._update()
-        self.refusal, self._comparison, self._asked = "", None, (feeds, tolerance)
+        self.refusal, self._comparison, self._feeds_and_tolerance = "", None, (feeds, tolerance)
         try:
             comparison = self.after._core.evaluator.compare(
                 feeds,
