@@ -102,6 +102,10 @@ export default function tfgraphwidget() {
           ? createBeside(el, [left, right], compared, {
               ...settings(),
               revision: (side) => (side === 0 ? (model.get("left_revision") ?? 0) : revision()),
+              pair: (before, after) =>
+                right
+                  .request({ type: "pair_by_hand", before, after })
+                  .then((answer) => (answer.type === "refusal" ? answer.why : "")),
               leave: () => void right.request({ type: "beside", source: "" }),
             })
           : createView(el, right, { ...settings(), revision });

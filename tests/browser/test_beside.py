@@ -163,6 +163,51 @@ def test_two_panes_move_expand_select_and_step_together(
     see_saved_page(browser, path)
 
 
+def test_two_ops_are_paired_by_hand_by_button_key_and_drag(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    root, left, right = panes(page, jupyter_server, "pairs")
+    for widget in (left, right):
+        widget.settled()
+    pairs = "dict(both.pairs)"
+
+    # What shows a pair is said in the pane that follows.
+    left.click("net/block0/Relu")
+    expect(root.locator(".tgw-pane[data-side='1'] .tgw-matched-by")).to_have_text("matched by name")
+
+    # The op, the button, the op that it is.
+    root.get_by_role("button", name="Pair", exact=True).click()
+    expect(root.locator(".tgw-pairing")).to_contain_text("net/block0/Relu")
+    right.click("tower/block1/Relu")
+    undo = root.get_by_role("button", name="Undo pair")
+    expect(undo).to_be_visible()
+    assert left.notebook.kernel_eval(pairs) == {"net/block0/Relu": "tower/block1/Relu"}
+    undo.click()
+    expect(undo).to_be_hidden()
+    assert left.notebook.kernel_eval(pairs) == {}
+
+    # By keys; Escape takes it back.
+    left.settled()
+    left.click("net/block0/Relu")
+    page.keyboard.press("P")
+    expect(root.locator(".tgw-pairing")).to_contain_text("net/block0/Relu")
+    page.keyboard.press("Escape")
+    expect(root.locator(".tgw-pairing")).to_have_text("")
+
+    # Dragged with Alt from one pane to the other.
+    for widget in (left, right):
+        widget.settled()
+    page.keyboard.down("Alt")
+    page.mouse.move(*left.place("net/block0/Relu"))
+    page.mouse.down()
+    right.settled()  # it follows the pane in which something is done
+    page.mouse.move(*right.place("tower/block1/Relu"), steps=5)
+    page.mouse.up()
+    page.keyboard.up("Alt")
+    expect(undo).to_be_visible()
+    assert left.notebook.kernel_eval(pairs) == {"net/block0/Relu": "tower/block1/Relu"}
+
+
 def test_compare_with_opens_a_second_pane_in_a_widget_and_closes_it(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,3 +138,21 @@ def test_a_page_has_both_graphs_side_by_side_and_the_exit_code_stays(
     capsys.readouterr()
     assert main(["diff", *files, "--html", str(tmp_path / "page.pdf")]) == 2
     assert "ends in '.html'" in capsys.readouterr().err
+
+
+def test_a_page_leaves_out_what_is_ignored_and_lists_weights(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def document(*options: str) -> dict[str, Any]:
+        page = tmp_path / "compare.html"
+        main(["diff", *files, "--html", str(page), *options])
+        capsys.readouterr()
+        # Two pages of one graph each, and the document of both.
+        texts = re.findall(r'<script type="text/plain"[^>]*>([^<]*)</script>', page.read_text())
+        bytes_ = (gzip.decompress(base64.b64decode(text)) for text in texts)
+        found: dict[str, Any] = json.loads(next(b for b in bytes_ if b.startswith(b'{"titles')))
+        return found
+
+    assert [step["kind"] for step in document()["steps"]] == ["changed"]
+    assert document("--ignore", "values")["steps"] == []
+    assert [step["kind"] for step in document("--values")["steps"]] == ["first", "changed"]

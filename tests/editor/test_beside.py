@@ -306,3 +306,29 @@ def test_pairs_of_one_graph_are_refused_at_once() -> None:
     with pytest.raises(tgw.GraphEditError, match=r"^beside: pairs are of two models; name the oth"):
         editor.beside(pairs={"x": "x"})
     assert editor.view.difference is None
+
+
+def test_pairs_by_hand_are_compared_kept_and_undone(tmp_path: Path) -> None:
+    both = tgw.beside(graph(), graph(relu=False), feeds=X)
+    first = both.comparison
+    assert both.pairs == {}
+    both.pair("net/Relu", "net/Add")
+    assert both.pairs == {"net/Relu": "net/Add"}
+    assert [pair.was for pair in both.difference.pairs if pair.evidence == "hand"] == ["net/Relu"]
+    assert both.comparison is not None
+    assert both.comparison is not first, "the values are compared again"
+    assert both.comparison["net/Add"].other == "net/Relu:0"
+    both.pair("net/Relu", "y")  # corrects it
+    assert both.pairs == {"net/Relu": "y"}
+    both.unpair()
+    record = json.loads(gzip.decompress(pieces(both.save(tmp_path / "compare.html"))["beside"]))
+    assert record["pairs"] == [["net/Relu", "net/Add"]]
+    assert record["evidence"]["hand"] == ["net/Add"]
+    assert record["evidence"]["name"] == [], "most are of one name"
+    both.unpair()
+    both.unpair()
+    assert both.pairs == {}
+    with pytest.raises(UnknownName, match="nowhere"):
+        both.pair("net/Relu", "nowhere")
+    with pytest.raises(GraphEditError, match="pairs are of two models"):
+        tgw.edit(graph()).beside().pair("x", "x")

@@ -388,3 +388,18 @@ def test_an_asset_file_with_another_name_and_the_same_content_is_renamed(
     third = export_table(tmp_path / "third", "a\n", is_v1=is_v1, name="terms.txt")
     found = tgw.edit(third).diff(first).assets
     assert found == AssetChanges(added=("terms.txt",), removed=("words.txt",))
+
+
+def test_other_versions_are_a_line_and_no_difference(mlp: tf.Graph) -> None:
+    before, after = mlp.as_graph_def(), mlp.as_graph_def()
+    before.versions.producer, after.versions.producer = 27, 1205
+    before.versions.min_consumer = 12  # that of any graph with functions
+    found = difference(of(before), of(after))
+    assert not found
+    assert repr(found) == "No difference.\nversions: producer 27 → 1205"
+    assert [row["what"] for row in found.rows()] == ["version producer"]
+    after.versions.min_consumer = 100
+    after.versions.bad_consumers.append(20)
+    found = difference(of(before), of(after))
+    assert found.version_line.endswith("min_consumer 12 → 100, bad_consumers none → 20")
+    assert not found.without(["versions"]).rows()

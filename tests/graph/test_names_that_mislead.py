@@ -105,3 +105,61 @@ def test_an_edit_of_an_op_is_named_by_its_name() -> None:
     found = difference(index_of(graph_def), index_of(other))
     assert [str(change) for change in found.changed] == ["Tanh_3: type Tanh → Sigmoid"]
     assert len(found) == 1
+
+
+def saved_layers(names: list[str], saved: list[int]) -> GraphDef:
+    """Layers of equal shapes in a function, whose variables another function saves in an order of
+    its own, with what TensorFlow calls these.
+    """
+
+    def weights(*handles: Any) -> Any:
+        return [tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32) for handle in handles]
+
+    count = len(names)
+    spec = [tf.TensorSpec([], tf.resource)] * count
+    call = tf.function(lambda *handles: tf.add_n(weights(*handles)[:-1]), autograph=False)
+    save = tf.function(lambda *handles: tf.stack(weights(*handles)), autograph=False)
+    with tf.Graph().as_default() as graph:
+        handles = [
+            tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[3], shared_name=name, name=name)
+            for name in names
+        ]
+        for function, order in ((call, range(count)), (save, saved)):
+            concrete = function.get_concrete_function(*spec)
+            concrete.add_to_graph(graph)
+            outputs = [output.dtype for output in concrete.outputs]
+            tf.raw_ops.StatefulPartitionedCall(
+                args=[handles[place] for place in order], Tout=outputs, f=concrete
+            )
+    graph_def = graph.as_graph_def()
+    last = graph_def.node[-1].attr["f"].func
+    new = "__inference__traced_save_7"
+    for function in graph_def.library.function:
+        if function.signature.name == last.name:
+            function.signature.name = new
+    last.name = new
+    return graph_def
+
+
+def test_the_order_in_which_variables_are_saved_says_nothing() -> None:
+    before = index_of(saved_layers(["dense/w", "dense_1/w", "dense_2/w"], [0, 1, 2]))
+    after = index_of(saved_layers(["dense_3/w", "dense_4/w", "dense_5/w"], [2, 0, 1]))
+    found = difference(before, after)
+    expected = {f"dense{k}/w": f"dense_{n}/w" for k, n in (("", 3), ("_1", 4), ("_2", 5))}
+    assert dict(found.renamed) == expected
+    assert not any(d.what.startswith("input") for op in found.changed for d in op.details)
+
+
+def test_a_variable_is_none_of_another_shape() -> None:
+    def variables(numbers: tuple[int, int], sizes: tuple[int, int]) -> GraphDef:
+        with tf.Graph().as_default() as graph:
+            for number, size in zip(numbers, sizes, strict=True):
+                handle = tf.raw_ops.VarHandleOp(
+                    dtype=tf.float32, shape=[size], shared_name=f"d{number}/b", name=f"d{number}/b"
+                )
+                tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name=f"d{number}/r")
+        return graph.as_graph_def()
+
+    found = difference(index_of(variables((1, 2), (3, 2))), index_of(variables((3, 4), (2, 3))))
+    assert ("d1/b", "d4/b") in found.renamed
+    assert ("d2/b", "d3/b") in found.renamed

@@ -107,3 +107,21 @@ def test_another_graph_comes_and_goes_in_a_pane_of_a_widget(tmp_path: Path) -> N
     refused = front.ask("beside", source="nowhere.pb")
     assert refused["type"] == "refusal"
     assert "nowhere.pb" in refused["why"]
+
+
+def test_ops_are_paired_by_hand_and_unpaired_from_the_page() -> None:
+    panes = Panes(tgw.beside(tgw.example(), tgw.example()))
+    reply = panes.in_pane(1, "pair_by_hand", before="x", after="labels")
+    assert reply["type"] != "refusal"
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["pairs"] == [["x", "labels"]]
+    refused = panes.in_pane(1, "pair_by_hand", before="x", after="nowhere")
+    assert refused["type"] == "refusal"
+    assert "nowhere" in refused["why"]
+    panes.in_pane(1, "pair_by_hand", before="", after="")
+    record = json.loads(gzip.decompress(panes.widget.document))
+    assert record["pairs"] == []
+    assert record["summary"].startswith("The two graphs are equal")
+    alone = FrontEnd(tgw.example())
+    alone.ask("open")
+    assert alone.ask("pair_by_hand", before="x", after="x")["type"] == "refusal"

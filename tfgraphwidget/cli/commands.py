@@ -183,11 +183,11 @@ def _write_page(
     if comparison is not None:
         both.take(comparison)
     both.save(options.html)
-    found: Difference = both.difference
+    difference: Difference = both.difference
     if values:
         synchronization = import_module("tfgraphwidget.editor.synchronization")
-        found = replace(found, values=synchronization.changed_values(before, after))
-    return found
+        difference = replace(difference, values=synchronization.changed_values(before, after))
+    return difference
 
 
 def _print_difference(

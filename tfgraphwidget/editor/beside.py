@@ -76,7 +76,8 @@ class Beside(ArgumentChecks):
     ) -> None:
         self.before, self.after, self.refusal = before, after, ""
         self._show, self._is_original, self._ignored = show, is_original, ignored
-        self._pairs_from_after = {after: before for before, after in pairs.items()}
+        self._pairs_by_hand = [dict(pairs)]  # the present ones last, for `unpair`
+        self._feeds_and_tolerance: tuple[Any, Any] | None = None  # of what values were compared
         self._comparison: Comparison | None = None
         self._compared: tuple[GraphIndex, GraphIndex] | None = None
         self._difference = self._whole = Difference()
@@ -92,6 +93,74 @@ class Beside(ArgumentChecks):
         """
         self._update()
         return self._difference
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """The ops that were paired by hand: {op of the first model: op of the second}.
+
+        >>> import tfgraphwidget as tgw
+        >>> tgw.beside(tgw.example(), tgw.example(), pairs={"x": "labels"}).pairs
+        {'x': 'labels'}
+        """
+        return dict(self._pairs_by_hand[-1])
+
+    def pair(self, before: str, after: str) -> None:
+        """Pair two ops by hand, where they are not matched as they should be; `unpair` undoes it.
+
+        Both graphs are compared again, and the values that were compared.
+
+        Args:
+            before: The name of an op of the first model.
+            after: The name of an op of the second one.
+
+        Raises:
+            UnknownName: A model has no op of that name.
+            GraphEditError: Both are one graph, before and after its edits.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> both = tgw.beside(tgw.example(), tgw.example())
+            >>> both.pair("x", "labels")
+            >>> [pair.name for pair in both.difference.pairs if pair.evidence == "hand"]
+            ['labels']
+            >>> both.unpair()
+            >>> bool(both)
+            False
+        """
+        if self._is_original:
+            raise GraphEditError(_OF_ONE_GRAPH)
+        (pair,) = _by_name(self.before, self.after, {before: after}).items()
+        others = {a: b for a, b in self.pairs.items() if a != pair[0] and b != pair[1]}
+        self._pairs_by_hand.append({**others, pair[0]: pair[1]})
+        self._compare_again()
+
+    def unpair(self) -> None:
+        """Undo the last `pair`; does nothing where there is none.
+
+        >>> import tfgraphwidget as tgw
+        >>> both = tgw.beside(tgw.example(), tgw.example())
+        >>> both.pair("x", "labels")
+        >>> both.unpair()
+        >>> both.pairs
+        {}
+        """
+        if len(self._pairs_by_hand) > 1:
+            self._pairs_by_hand.pop()
+            self._compare_again()
+
+    def _compare_again(self) -> None:
+        """Compare the structure again, and the values if these were."""
+        how, self._comparison, self.refusal = self._feeds_and_tolerance, None, ""
+        self._compared = None
+        self._update()
+        if how is None:
+            self.after._core.listeners.notify()
+        else:
+            self.compare(*how)
+
+    @property
+    def _pairs_from_after(self) -> dict[str, str]:
+        return {after: before for before, after in self._pairs_by_hand[-1].items()}
 
     @property
     def comparison(self) -> Comparison | None:
@@ -177,6 +246,8 @@ class Beside(ArgumentChecks):
             "sentences": list(self._sentences()),
             "scopes": self._partners.scopes,
             "ops": self._partners.exceptions,
+            "pairs": [*self.pairs.items()],
+            "evidence": self._evidence(),
             "steps": [asdict(structure.with_neighbor(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
@@ -196,7 +267,7 @@ class Beside(ArgumentChecks):
         self._whole = evaluator.diff(before, self._pairs_from_after)
         self._difference = self._whole.without(self._ignored)
         if self._compared is not None and (self._comparison is not None or self.refusal):
-            self._comparison = None
+            self._comparison = self._feeds_and_tolerance = None
             self.refusal = "The graph was edited since its values were compared; compare again."
         self._compared = indexes
         self.__dict__.pop("_partners", None)
@@ -225,7 +296,7 @@ class Beside(ArgumentChecks):
             True
         """
         self._update()
-        self.refusal, self._comparison = "", None
+        self.refusal, self._comparison, self._feeds_and_tolerance = "", None, (feeds, tolerance)
         try:
             comparison = self.after._core.evaluator.compare(
                 feeds,
@@ -269,6 +340,17 @@ class Beside(ArgumentChecks):
     def _partners(self) -> Partners:
         before, after = self.before._core.index, self.after._core.index
         return Partners(before, after, self._whole)
+
+    def _evidence(self) -> dict[str, list[str]]:
+        """The ops of the second graph by what shows which op of the first they are, without those
+        of which there are most.
+        """
+        ids, names = self.after._core.index.ids, dict[str, list[str]]()
+        for pair in self._whole.pairs:
+            if pair.name in ids:
+                names.setdefault(pair.evidence, []).append(pair.name)
+        most = max(names, key=lambda kind: len(names[kind]), default="")
+        return {kind: [] if kind == most else ops for kind, ops in names.items()}
 
     def _summary(self, steps: int) -> str:
         difference, partners = self._difference, self._partners
@@ -370,6 +452,11 @@ class Beside(ArgumentChecks):
         return ({**data, "text/plain": repr(self)}, *more)
 
 
+_OF_ONE_GRAPH = "beside: pairs are of two models; " + in_cell(
+    "name the other: beside(other, pairs={'op here': 'op there'})."
+)
+
+
 class _Named(dict[str, float]):
     """Values by op, with what the legend calls them."""
 
@@ -402,10 +489,7 @@ def open_beside(
     """
     is_original = second is None
     if is_original and pairs:
-        raise GraphEditError(
-            "beside: pairs are of two models; "
-            + in_cell("name the other: beside(other, pairs={'op here': 'op there'}).")
-        )
+        raise GraphEditError(_OF_ONE_GRAPH)
     after = _editor_of(first if is_original else second, open_editor)
     before = _original(after) if is_original else _editor_of(first, open_editor)
     if before._core is after._core:

@@ -94,6 +94,15 @@ _LONGEST = 80
 _MOST_ELEMENTS = 6
 
 
+def _shape_of_weight(node: NodeDef) -> tuple[int, ...] | None:
+    """The sizes of a constant or a variable; None where they are missing."""
+    attribute = node.attr.get("value" if node.op in op_types.CONSTANTS else "shape")
+    if attribute is None:
+        return None
+    shape = attribute.tensor.tensor_shape if node.op in op_types.CONSTANTS else attribute.shape
+    return tuple(dim.size for dim in shape.dim)
+
+
 class AttributeDigests:
     """The attributes of an index's ops in a form that is equal when they mean the same.
 
@@ -133,14 +142,17 @@ class AttributeDigests:
     def _loose_kind(self, op: int) -> bytes:
         """A digest of what an op computes, whatever its dtypes and weights are: type without its
         version and whether it keeps a state, attributes but dtypes, shapes, values and functions;
-        weights of floats are of one kind whether they are constants or variables.
+        weights of floats and of one shape are of one kind whether they are constants or variables.
         """
         node = self._index.nodes[op]
         family = self.family(op)
         value = node.attr.get("value") if node.op in op_types.CONSTANTS else None
         if value is not None and family != b"weight float":
             return family + self._value_bytes(value)  # no usual change is one of an axis or a size
-        if node.op in _WEIGHTS or node.op in op_types.VARIABLE_READS or node.op in _GATHERS:
+        if node.op in _WEIGHTS:
+            # No usual change is one of a shape; and one layer of a class is like the next but that.
+            return family + str(_shape_of_weight(node)).encode()
+        if node.op in op_types.VARIABLE_READS or node.op in _GATHERS:
             return family
         attributes = {
             name: self._value_bytes(value)

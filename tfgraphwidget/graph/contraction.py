@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import op_types
 from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import forward
 
 WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
@@ -40,6 +42,7 @@ class ContractedEdges:
     passed: Mask
 
 
+SAVERS = ("_traced_save_", "_traced_restore_")  # in names of functions, as TensorFlow gives them
 MOST_PORTS = np.uint64(1 << 20)  # a port is less, so slot and port fit into one number
 
 
@@ -60,6 +63,7 @@ def contracted_edges(
     kinds, numbers = index.kinds
     has_no_order = np.array([kind in op_types.COMMUTATIVE for kind in kinds], bool)[numbers]
     slots[has_no_order[consumer]] = 0
+    slots[np.isin(consumer, calls_of_savers(index))] = 0
     passed = np.zeros(len(index), bool)
     wanted = frozenset(types)
     if wanted:
@@ -79,6 +83,19 @@ def contracted_edges(
     )
     make_read_only(edges.consumer, edges.source, edges.place, edges.passed)
     return edges
+
+
+def calls_of_savers(index: GraphIndex) -> list[int]:
+    """The calls of functions that save or restore the variables of a SavedModel: these have another
+    order in each file, which says nothing.
+    """
+    calls = np.flatnonzero(of_type(index, op_types.FUNCTION_CALLS.__contains__)).tolist()
+    return [
+        op
+        for op in calls
+        for reference in called_functions(index.nodes[op], index.functions)
+        if any(name in reference.function for name in SAVERS)
+    ]
 
 
 class HandedOn(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.channel_scales import ReadVariable
+from tfgraphwidget.graph.contraction import calls_of_savers
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
@@ -44,6 +45,9 @@ DIFFERS = ("", "added", "changed", "removed", "renamed")
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
 _DIGITS = re.compile(r"\d+")
+FUNCTIONS_CONSUMER = (
+    12  # min_consumer of graphs with functions; all of TensorFlow read it since 2015
+)
 _VALUE = "value"  # of a constant
 
 
@@ -574,16 +578,26 @@ def _version_details(before: GraphIndex, after: GraphIndex) -> tuple[Detail, ...
     one, other = before.extras.versions(), after.extras.versions()
     if one is None or other is None or one == other:
         return ()
-    texts = (
-        (field, *(_version_text(getattr(side, field)) for side in (one, other)))
-        for field in ("producer", "min_consumer", "bad_consumers")
+    pairs = {
+        "producer": (one.producer, other.producer),
+        "min_consumer": (
+            max(one.min_consumer, FUNCTIONS_CONSUMER),
+            max(other.min_consumer, FUNCTIONS_CONSUMER),
+        ),
+        "bad_consumers": (one.bad_consumers, other.bad_consumers),
+    }
+    return tuple(
+        Detail(what, *map(_version_text, pair))
+        for what, pair in pairs.items()
+        if pair[0] != pair[1]
     )
-    return tuple(Detail(*text) for text in texts if text[1] != text[2])
 
 
-def _version_text(version: int | Iterable[int]) -> str:
+def _version_text(version: object) -> str:
     """A version, or some, as text: "27", "27 28", "none"."""
-    return str(version) if isinstance(version, int) else " ".join(map(str, version)) or "none"
+    if isinstance(version, Iterable):
+        return " ".join(map(str, version)) or "none"
+    return str(version)
 
 
 def asset_changes(before: Assets, after: Assets) -> AssetChanges:
@@ -878,6 +892,11 @@ class GraphComparison:
             yield from self._attribute(name, i, j)
 
     @cached_property
+    def _savers(self) -> frozenset[int]:
+        """The ops of `after` that call what saves or restores variables."""
+        return frozenset(calls_of_savers(self.after))
+
+    @cached_property
     def _read_others(self) -> frozenset[int]:
         """The ops of `before` that read other tensors in `after`."""
         others = ops_with_other_inputs(self.before, self.after, np.array(self.pair, np.int32))
@@ -885,6 +904,10 @@ class GraphComparison:
 
     def _inputs(self, i: int, j: int) -> Iterator[Detail]:
         here, there = _read(self.before, i), _read(self.after, j)
+        if j in self._savers and Counter((self.pair[op], port) for op, port in here) == Counter(
+            there
+        ):
+            return  # in another order, which is another one in each file
         for slot in range(max(len(here), len(there))):
             was, now = (side[slot] if slot < len(side) else None for side in (here, there))
             if was is None or now is None or (self.pair[was[0]], was[1]) != now:

@@ -287,10 +287,13 @@ class _Side:
         """The tensor of the other graph that one is; its op is -1 for none."""
         return self.pair[tensor[0]], tensor[1]
 
+    def _hands_on(self, op: int) -> bool:
+        """Whether an op hands on its tensors."""
+        return self.index.types[op] in IDENTITY | {"IdentityN"}
+
     def _is_end(self, op: int) -> bool:
         """Whether an op hands on a tensor that no other op consumes."""
-        hands_on = self.index.types[op] in IDENTITY | {"IdentityN"}
-        return hands_on and not self.index.consumer_lists[op]
+        return self._hands_on(op) and not self.index.consumer_lists[op]
 
     def outputs(self) -> set[Tensor]:
         """The tensors that ops give which no other consumes, past those that hand them on."""
@@ -311,9 +314,8 @@ class _Side:
             return
         results = {
             other.to_the_other(other.origin_of(tensor))
-            for op in np.flatnonzero(other.unpaired).tolist()
-            if other.index.names[op] in other.inlined.helpers
-            for tensor in other.read(op)
+            for name in other.inlined.helpers & other.index.ids.keys()
+            for tensor in other.read(other.index.ids[name])
         }
         results |= {
             other.to_the_other(other.origin_of((other.index.op(name), split_tensor(name)[1] or 0)))
@@ -326,7 +328,7 @@ class _Side:
             if (names[op] in self.inlined.helpers and types[op] in IN_PLACE_OF_CALLS)
             or (names[op] in self.inlined.bodies and types[op] == "NoOp")
             or self._only_orders(op)
-            or (self._is_end(op) and {self.origin_of(t) for t in self.read(op)} <= results)
+            or (self._hands_on(op) and {self.origin_of(t) for t in self.read(op)} <= results)
             or (self._is_end(op) and self.to_the_other(self.origin_of((op, 0))) in outputs)
         ]
         self.causes |= dict.fromkeys(stack, INLINED)

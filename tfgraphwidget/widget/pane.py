@@ -29,6 +29,7 @@ class Pane:
         follow: Called when others have changed the graph.
         show_beside: Shows another graph in a pane on the left, None for none any more; None where
             there is no such pane.
+        pair: Pairs an op of that graph with one of this one by hand; of two empty names undoes it.
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class Pane:
         exporter: Exporter | None,
         follow: Callable[[], None],
         show_beside: Callable[[object], None] | None = None,
+        pair: Callable[[str, str], None] | None = None,
     ) -> None:
         self.editor, self._follow = editor, follow
-        self._handler = RequestHandler(editor, exporter, show_beside=show_beside)
+        self._handler = RequestHandler(editor, exporter, show_beside=show_beside, pair=pair)
         self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
 
     @property

@@ -67,9 +67,10 @@ class RequestHandler:
         exporter: Exporter | None = None,
         namespace: KernelNamespace | None = None,
         show_beside: Callable[[object], None] | None = None,
+        pair: Callable[[str, str], None] | None = None,
     ) -> None:
         self._editor, self._core = editor, editor._core
-        self._show_beside = show_beside
+        self._show_beside, self._pair = show_beside, pair
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
         self._drawings: dict[float, _Drawing] = {}  # by the shape of the pane
@@ -216,8 +217,8 @@ class RequestHandler:
             case p.Compare(show, source):
                 before = self._others.comparable(source) if source else None
                 self._edits.compare(show=show, before=before, name=source)
-            case p.Beside(source):
-                self._beside(source)
+            case p.Beside() | p.PairByHand():
+                self._beside(request)
             case p.Optimize():
                 return self._edits.optimize()
             case p.Probe(name, feeds):
@@ -235,11 +236,15 @@ class RequestHandler:
                 self._select(request)
         return ""
 
-    def _beside(self, source: str) -> None:
-        """Show another graph in a pane on the left; "" for none any more."""
-        if self._show_beside is None:
+    def _beside(self, request: p.Beside | p.PairByHand) -> None:
+        """Show another graph in a pane on the left, or none; or correct what is matched there."""
+        if self._show_beside is None or self._pair is None:
             raise GraphEditError("This page has one pane; compare without Side by side.")
-        self._show_beside(self._others.comparable(source) if source else None)
+        match request:
+            case p.Beside(source):
+                self._show_beside(self._others.comparable(source) if source else None)
+            case p.PairByHand(before, after):
+                self._pair(before, after)
 
     def _select(self, request: p.Boundary | p.Mark | p.Select | p.Derive) -> None:
         match request:

@@ -66,7 +66,7 @@ class GraphWidget(anywidget.AnyWidget):
     ) -> None:
         super().__init__(_esm=bundle(), **traits)
         self._editor = editor
-        self._pane = Pane(editor, exporter, self._follow, self._compare_beside)
+        self._pane = Pane(editor, exporter, self._follow, self._compare_beside, self._pair_by_hand)
         self._requests = RequestLoop(self, self._pane)
         self._left: LeftPane | None = None
         editor._core.listeners.append(self._follow)
@@ -117,6 +117,15 @@ class GraphWidget(anywidget.AnyWidget):
                 tolerance=None,
             )
         )
+
+    def _pair_by_hand(self, before: str, after: str) -> None:
+        """Pair an op of the left graph with one of this one; of two empty names undo the last."""
+        if self._left is None:
+            raise GraphEditError("There is no graph in a pane on the left; open Side by side.")
+        if before or after:
+            self._left.beside.pair(before, after)
+        else:
+            self._left.beside.unpair()
 
     def _show_beside(self, beside: Beside | None) -> None:
         if self._left is not None:

@@ -2,7 +2,7 @@
 import { createView, type View } from "../app";
 import { fullScreenButton } from "../panels/controls/toolbar";
 import { button, element, setAttributes } from "../panels/dom";
-import { at, OPEN, type Scene } from "../protocol/scene";
+import { at, isScope, OPEN, type Scene } from "../protocol/scene";
 import { hasControl } from "../render/gestures/pointer";
 import type { Channel } from "../rpc/model-channel";
 import { followColorScheme } from "../state/preferences";
@@ -12,6 +12,7 @@ import style from "./beside.css";
 import type { BesideDocument, Step } from "./document";
 import { Link } from "./link";
 import { StepList } from "./list";
+import { PAIR_KEY, Pairing } from "./pairing";
 import { otherSide, Partners, SIDES, type Side } from "./partners";
 
 export interface BesideSettings {
@@ -19,6 +20,8 @@ export interface BesideSettings {
   readonly software: boolean;
   /** Shows the right graph alone again; a saved page has always two. */
   readonly leave?: () => void;
+  /** Pairs two ops by hand; of two empty names undoes the last pair. A saved page cannot. */
+  readonly pair?: (before: string, after: string) => Promise<string>;
   /** The kernel's, of a pane. */
   readonly revision: (side: Side) => number;
 }
@@ -44,7 +47,8 @@ export function createBeside(
   el.classList.add("tgw-host");
   const link = new Link(new Partners(document));
   const list = new StepList((step) => show(step));
-  const head = createHead(list, (isOn) => showOnly(isOn), settings.leave);
+  const pairing = settings.pair && new Pairing({ pair: settings.pair, lead: () => link.lead });
+  const head = createHead(list, (isOn) => showOnly(isOn), settings.leave, pairing?.root);
   const body = element("div", { class: "tgw-beside-body" }, list.root);
   const root = element(
     "div",
@@ -61,6 +65,8 @@ export function createBeside(
   el.append(root);
   const unfollow = followColorScheme(root);
   let shown = document;
+  const matchedBy = () => element("output", { class: "tgw-matched-by" });
+  const shownBy = [matchedBy(), matchedBy()] as const;
   const titles = SIDES.map(() => element("h3", { class: "tgw-pane-title" }));
   const views = SIDES.map((side) => {
     const place = element("div", { class: "tgw-pane-view" });
@@ -76,6 +82,7 @@ export function createBeside(
       isAlone: () => true,
     });
     link.add(side, view.parts, place);
+    pairing?.add(side, view.parts, place);
     withoutAlike(view.parts.store);
     return view;
   }) as [View, View];
@@ -85,10 +92,24 @@ export function createBeside(
   function say(): void {
     head.say(shown);
     list.fill(shown);
+    pairing?.say(shown.pairs.length);
     for (const side of SIDES)
       titles[side]?.replaceChildren(
         element("span", { title: shown.titles[side] }, shown.titles[side]),
+        shownBy[side],
       );
+  }
+
+  /** Say in the other pane what shows that its op is the current one of the pane that leads. */
+  function sayEvidence(): void {
+    const [left, right] = views.map(({ parts }) => parts.store.value);
+    const name = right?.picked ?? "";
+    const item = right?.scene?.byKey.get(name);
+    const isOp = item !== undefined && right?.scene && !isScope(at(right.scene.kind, item));
+    const isPair = isOp && link.partners.of(1, name) === left?.picked;
+    const evidence = isPair ? link.partners.evidenceOf(name) : null;
+    for (const side of SIDES)
+      shownBy[side].textContent = evidence && side !== link.lead ? `matched by ${evidence}` : "";
   }
 
   /** Bring both ops of a step into view; where one graph has none, what is beside it. */
@@ -124,8 +145,9 @@ export function createBeside(
     (event) => {
       const isTyped = event.target instanceof HTMLInputElement;
       if (isTyped || hasControl(event) || event.altKey) return;
-      if (event.key !== NEXT && event.key !== PREVIOUS) return;
-      list.step(event.key === NEXT ? 1 : -1);
+      if (event.key === NEXT || event.key === PREVIOUS) list.step(event.key === NEXT ? 1 : -1);
+      else if (event.key === PAIR_KEY && pairing) pairing.press();
+      else if (event.key !== "Escape" || !pairing?.cancel()) return;
       event.preventDefault();
       event.stopPropagation();
     },
@@ -141,6 +163,7 @@ export function createBeside(
     isBegun = true;
     if (shown.steps[0]?.kind === "first") list.go(0);
   });
+  const stops = views.map(({ parts }) => parts.store.watch(["picked"], sayEvidence));
   const setHeight = (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`);
   setHeight(settings.height);
   say();
@@ -156,8 +179,10 @@ export function createBeside(
     },
     close: () => {
       unwatch();
+      for (const stop of stops) stop();
       unfollow();
       link.close();
+      pairing?.close();
       for (const view of views) view.close();
       root.remove();
     },
@@ -182,6 +207,7 @@ function createHead(
   list: StepList,
   showOnly: (isOn: boolean) => void,
   leave: (() => void) | undefined,
+  pairing: HTMLElement | undefined,
 ): Head {
   const said = element("div", { class: "tgw-beside-said", role: "status" });
   const only = button(
@@ -201,6 +227,7 @@ function createHead(
     "header",
     { class: "tgw-beside-head" },
     said,
+    ...(pairing ? [pairing] : []),
     only,
     list.controls(),
     fullScreenButton(),

@@ -2,6 +2,9 @@
 
 type StepKind = "first" | "value" | "added" | "removed" | "changed" | "renamed";
 
+/** What shows that two ops are one. */
+export type Evidence = "name" | "structure" | "values" | "hand";
+
 /** One difference in the list. */
 export interface Step {
   readonly kind: StepKind;
@@ -24,6 +27,10 @@ export interface BesideDocument {
   readonly scopes: readonly (readonly [before: string, after: string])[];
   /** Ops that the scopes do not say; null for no op. */
   readonly ops: readonly (readonly [before: string | null, after: string | null])[];
+  /** Ops that a person has paired. */
+  readonly pairs: readonly (readonly [before: string, after: string])[];
+  /** The ops of the right graph by what shows which op of the left one they are: all but the most. */
+  readonly evidence: Readonly<Partial<Record<Evidence, readonly string[]>>>;
   readonly steps: readonly Step[];
   /** Of which `steps` has the first. */
   readonly total: number;

@@ -23,6 +23,10 @@ export class Link {
     this.#partners = partners;
   }
 
+  get partners(): Partners {
+    return this.#partners;
+  }
+
   set partners(partners: Partners) {
     this.#partners = partners;
     this.#anchors = null;

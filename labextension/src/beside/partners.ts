@@ -1,5 +1,5 @@
 // Which op or scope of one graph is which of the other.
-import type { BesideDocument } from "./document";
+import type { BesideDocument, Evidence } from "./document";
 
 /** The left pane and the right one. */
 export type Side = 0 | 1;
@@ -17,8 +17,14 @@ interface Way {
 
 export class Partners {
   readonly #ways: readonly [Way, Way];
+  readonly #evidence = new Map<string, Evidence>();
+  /** What shows most of the pairs. */
+  readonly #usual: Evidence | null;
 
-  constructor({ scopes, ops }: Pick<BesideDocument, "scopes" | "ops">) {
+  constructor({ scopes, ops, evidence }: Pick<BesideDocument, "scopes" | "ops" | "evidence">) {
+    const kinds = Object.entries(evidence) as [Evidence, readonly string[]][];
+    for (const [kind, names] of kinds) for (const name of names) this.#evidence.set(name, kind);
+    this.#usual = kinds.find(([, names]) => names.length === 0)?.[0] ?? null;
     const way = (from: Side): Way => ({
       scopes: new Map(scopes.map((pair) => [pair[from], pair[otherSide(from)]])),
       ops: new Map(
@@ -39,6 +45,11 @@ export class Partners {
     const [, control = "", plain = "", rest = ""] = /^(\^?)(.*?)((?::\d+|\/)?)$/s.exec(name) ?? [];
     const partner = this.#plain(this.#ways[side], plain, rest === "/");
     return partner === null ? null : `${control}${partner}${rest}`;
+  }
+
+  /** What shows which op of the left graph an op of the right one is; null for one without. */
+  evidenceOf(name: string): Evidence | null {
+    return this.of(1, name) === null ? null : (this.#evidence.get(name) ?? this.#usual);
   }
 
   /** The partners of several names, of those that have one. */

@@ -541,6 +541,16 @@ export interface BesideRequest {
   source: string;
 }
 
+/**
+ * Pair an op of the graph in the left pane with one of the right one; of two empty names undo
+ * the last pair.
+ */
+export interface PairByHandRequest {
+  type: "pair_by_hand";
+  before: string;
+  after: string;
+}
+
 /** Show in what the graph that TensorFlow's graph optimizer makes of this one differs from it. */
 export interface OptimizeRequest {
   type: "optimize";
@@ -1270,6 +1280,7 @@ export type Request =
   | DeriveRequest
   | CompareRequest
   | BesideRequest
+  | PairByHandRequest
   | OptimizeRequest
   | ProbeRequest
   | MeasureRequest

@@ -45,7 +45,7 @@ function paneOf(link: Link, side: Side): Pane {
 }
 
 async function panes(): Promise<[Pane, Pane]> {
-  const link = new Link(new Partners({ scopes: [], ops: [["input", null]] }));
+  const link = new Link(new Partners({ scopes: [], ops: [["input", null]], evidence: {} }));
   const both: [Pane, Pane] = [paneOf(link, 0), paneOf(link, 1)];
   for (const { actions } of both) await actions.open({ width: 400, height: 300 }, true);
   for (const { asked } of both) asked.length = 0;

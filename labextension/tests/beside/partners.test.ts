@@ -15,6 +15,7 @@ const PARTNERS = new Partners({
     [null, "tower/new"],
     ["net/a", "b"],
   ],
+  evidence: { name: [], structure: ["b"], hand: ["tower/w"] },
 });
 
 describe("partners", () => {
@@ -40,6 +41,15 @@ describe("partners", () => {
     ["tower/new", null],
   ])("%s of the right graph is %s", (name, partner) => {
     expect(PARTNERS.of(1, name)).toBe(partner);
+  });
+
+  test.each([
+    ["b", "structure"],
+    ["tower/w", "hand"],
+    ["tower/v", "name"],
+    ["tower/new", null],
+  ])("what shows the partner of %s is known", (name, evidence) => {
+    expect(PARTNERS.evidenceOf(name)).toBe(evidence);
   });
 
   test("a scope whose name an op has, too, is not that op", () => {

@@ -461,6 +461,16 @@ class Beside:
 
 
 @dataclasses.dataclass(frozen=True)
+class PairByHand:
+    """Pair an op of the graph in the left pane with one of the right one; of two empty names undo
+    the last pair.
+    """
+
+    before: str
+    after: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Feed:
     """The value of a placeholder: of this `shape` as Python, for "random" from `low` to `high`; or
     from a `source`.
@@ -703,6 +713,7 @@ Choose = (
     | Derive
     | Compare
     | Beside
+    | PairByHand
     | Optimize
     | Probe
     | Measure
