@@ -13,6 +13,7 @@ from tests.conftest import build_mlp, v1
 from tfgraphwidget.edits.freeze.variables_to_constants import convert_variables
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.tf_types import TensorProto
 
 
 def index_of(graph: tf.Graph) -> GraphIndex:
@@ -21,15 +22,14 @@ def index_of(graph: tf.Graph) -> GraphIndex:
 
 
 def ones(index: GraphIndex) -> object:
-    """Gives ones of a variable's shape."""
+    """Sets a TensorProto to ones of a variable's shape."""
 
-    def tensor(name: str) -> object:
+    def set_value(name: str, tensor: TensorProto) -> None:
         attr = index.nodes[index.ids[name]].attr
-        return tf.make_tensor_proto(
-            np.ones([dim.size for dim in attr["shape"].shape.dim]), attr["dtype"].type
-        )
+        ones = np.ones([dim.size for dim in attr["shape"].shape.dim])
+        tensor.CopyFrom(tf.make_tensor_proto(ones, attr["dtype"].type))
 
-    return tensor
+    return set_value
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])

@@ -734,6 +734,7 @@ def test_a_sync_whose_run_fails_leaves_nothing_to_be_seen(monkeypatch: pytest.Mo
     before = editor._core.index.names
     with monkeypatch.context() as patched:
         patched.setattr("tfgraphwidget.runtime.session.run.TimedSession.run", failing)
+        patched.setattr(v1.Session, "make_callable", failing)
         for tau in (1.0, 0.5):
             with pytest.raises(MemoryError):
                 copy.sync(tau)

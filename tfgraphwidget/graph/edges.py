@@ -223,11 +223,13 @@ class NodeRecords(Sequence[NodeDef]):
         """
         columns = self._read(self._records[first:end]) or NodeColumns.of(self[first:end])
         self.devices |= {first + k: device for k, device in columns.devices.items()}
-        # Messages that are kept have it at hand.
-        for k, op_type in enumerate(columns.types if self._parsed is None else ()):
-            if op_type in HANDLES:
-                text = shared_name(self[first + k])
-                self.shared_names[first + k] = _text_once(text, columns.names[k])
+        if self._parsed is not None:  # messages that are kept have the keys at hand
+            return columns
+        handles = [k for k, op_type in enumerate(columns.types) if op_type in HANDLES]
+        for k, node in zip(
+            handles, self._parse([self._records[first + k] for k in handles]), strict=True
+        ):
+            self.shared_names[first + k] = _text_once(shared_name(node), columns.names[k])
         return columns
 
     def drop_records(self) -> None:

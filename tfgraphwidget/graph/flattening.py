@@ -72,7 +72,8 @@ def flatten(
     """Inline calls of functions.
 
     Args:
-        nodes: The NodeDefs of the graph as it is to be.
+        nodes: The NodeDefs of the graph as it is to be; the same are in the result where the graph
+            has no functions.
         functions: The FunctionDefs that they call and that the index does not have.
         free: Gives a name for a new op.
         lower_control_flow: Whether While, If and Case become Switch, Merge and their kind; their
@@ -117,7 +118,11 @@ class _Flattening:
     def of(self, nodes: Sequence[NodeDef], keep: Collection[str]) -> FlatGraph:
         """The graph of these NodeDefs without calls; the ops `keep` keep their names."""
         self._anchored |= any(node.op in ENTER | SWITCH for node in nodes)
+        has_functions = bool(self._library())
         for node in nodes:
+            if not has_functions:  # so that none of them changes
+                self._nodes.append(node)
+                continue
             copy = type(node)()
             copy.CopyFrom(node)
             if self._only is None or node.name in self._only:
@@ -325,7 +330,7 @@ class _Flattening:
         needs then.
         """
         for node in self._nodes:
-            for slot, text in enumerate(node.input):
+            for slot, text in enumerate(node.input if self._forwarded else ()):
                 while text in self._forwarded:
                     text = self._forwarded[text]  # noqa: PLW2901
                 node.input[slot] = text

@@ -21,6 +21,7 @@ from tfgraphwidget.graph.tensors import matches_shape, parse_shape
 from tfgraphwidget.naming import did_you_mean
 
 _OTHER_BREAK = "\v"  # for a line break in a name, which files may have
+_SAMPLE = 1 << 16  # letters of all names that say which are rare
 _LONGEST_NAME = 1_000  # characters that a regular expression looks through
 
 
@@ -64,21 +65,26 @@ class FoldedNames:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._count = len(names)
-        lines = (name.replace("\n", _OTHER_BREAK) for name in names)
-        self._letters = _letters("\n".join(lines).casefold())
+        text = "\n".join(names)
+        if text.count("\n") >= len(names) > 0:  # some name has one
+            text = "\n".join(name.replace("\n", _OTHER_BREAK) for name in names)
+        self._letters = _letters(text.casefold())
         self._breaks = np.flatnonzero(self._letters == ord("\n"))
+        sample = self._letters[:: len(self._letters) // _SAMPLE + 1]
+        self._frequency = np.bincount(sample, minlength=256)
 
     def containing(self, text: str) -> Mask:
         """Whether each name contains a text in small letters."""
         mask: Mask = np.full(self._count, not text)
-        places = np.arange(0)
-        for k, letter in enumerate(_letters(text.replace("\n", _OTHER_BREAK))):
-            # Of all letters only the first is looked for; the others, where those before them are.
-            if k == 0:
-                places = np.flatnonzero(self._letters == letter)
-            else:
-                places = places[: np.searchsorted(places, len(self._letters) - k)]
-                places = places[self._letters[places + k] == letter]
+        if not text:
+            return mask
+        letters = _letters(text.replace("\n", _OTHER_BREAK))
+        # Of all letters only the rarest is looked for; the others, where it is.
+        first, *others = np.argsort(self._frequency[letters], kind="stable").tolist()
+        places = np.flatnonzero(self._letters == letters[first]) - first
+        places = places[(places >= 0) & (places <= len(self._letters) - len(letters))]
+        for k in others:
+            places = places[self._letters[places + k] == letters[k]]
         mask[np.searchsorted(self._breaks, places)] = True
         return mask
 

@@ -194,8 +194,8 @@ _KINDS = {"b": "b", "i": "i", "u": "i", "f": "if", "c": "ifc"}
 
 
 def to_array(value: object, name: str) -> np.ndarray | None:
-    """A value as an array of a dtype, as TensorFlow converts it; None for what only TensorFlow can
-    convert.
+    """A value as an array of a dtype, as TensorFlow converts it, itself if it is one; None for what
+    only TensorFlow can convert.
 
     Args:
         value: An array, or what numpy makes one of.
@@ -219,11 +219,15 @@ def to_array(value: object, name: str) -> np.ndarray | None:
     if kind not in _KINDS or (kind == "b") != (dtype.kind == "b"):
         if array.size or kind == "O":
             raise TypeError
-        return array.astype(dtype)
+        return array.astype(dtype, copy=False)
     is_python = not isinstance(value, np.ndarray | np.generic)
     if is_python and array.size and kind not in _KINDS.get(dtype.kind, "if").replace("i", "iu"):
         raise TypeError
-    return np.array(value, dtype) if is_python and dtype.kind in "iu" else array.astype(dtype)
+    return (
+        np.array(value, dtype)
+        if is_python and dtype.kind in "iu"
+        else array.astype(dtype, copy=False)
+    )
 
 
 def _strings(value: object) -> np.ndarray:

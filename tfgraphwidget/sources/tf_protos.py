@@ -310,15 +310,22 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
         >>> array_of(tensor_of([[1, 2]], "float32"))
         array([[1., 2.]], dtype=float32)
     """
+    tensor: TensorProto = _message("AttrValue")().tensor
+    return tensor if set_tensor(tensor, value, dtype) else None
+
+
+def set_tensor(tensor: TensorProto, value: object, dtype: str) -> bool:
+    """Set a TensorProto, as that of a large constant, to what `tensor_of` makes of a value; whether
+    that can be done.
+    """
     from tfgraphwidget.graph import tensor_values
 
     array = tensor_values.to_array(value, dtype)
     number = next((number for number, name in dtype_names().items() if name == dtype), 0)
     if array is None or not number:
-        return None
-    tensor: TensorProto = _message("AttrValue")().tensor
+        return False
     tensor_values.set_all(tensor, array, number)
-    return tensor
+    return True
 
 
 def string_tensor(text: str) -> TensorProto:

@@ -194,7 +194,7 @@ class Freeze(Command):
         return convert_variables(
             index,
             self.outputs,
-            values.__getitem__,
+            lambda name, tensor: tensor.CopyFrom(values[name]),
             self.inputs,
             updates=self.updates,
             in_function=in_function,

@@ -175,24 +175,18 @@ def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> No
     return node
 
 
-def make_constant(
-    node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto | None = None
-) -> TensorProto:
+def make_constant(node: NodeDef, dtype: DataType.ValueType) -> TensorProto:
     """Turn a NodeDef into a Const.
 
     Args:
         node: The NodeDef, which is changed in place.
-        tensor: Its value; None for a scalar that the caller fills in.
 
     Returns:
-        The TensorProto of the constant.
+        The TensorProto of the constant: a scalar, which the caller fills in.
     """
     value = _change_type(node, "Const", dtype=dtype).attr["value"].tensor
-    if tensor is not None:
-        value.CopyFrom(tensor)
-    else:
-        value.dtype = dtype
-        value.tensor_shape.SetInParent()
+    value.dtype = dtype
+    value.tensor_shape.SetInParent()
     return value
 
 

@@ -386,7 +386,7 @@ def check_computed(
 def convert_variables(
     index: GraphIndex,
     outputs: Iterable[str],
-    tensor: Callable[[str], TensorProto],
+    set_value: Callable[[str, TensorProto], None],
     inputs: Iterable[str] = (),
     *,
     updates: Updates = "drop",
@@ -399,7 +399,7 @@ def convert_variables(
 
     Args:
         outputs: Ops or tensors.
-        tensor: Returns the TensorProto of a variable's value, by the name of its handle op.
+        set_value: Sets a TensorProto to the value of a variable, by the name of its handle op.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its
             own name if that is free.
         updates: Whether a variable that a function writes and reads is refused, or what is written
@@ -452,7 +452,7 @@ def convert_variables(
         ]
     for node in rewritten_nodes:
         if node.name in values:
-            make_constant(node, values[node.name].dtype, tensor(node.name))
+            set_value(node.name, make_constant(node, values[node.name].dtype))
         _drop_colocation(node, inside)
     entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
     others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from tfgraphwidget.edits.freeze import ConvertedGraph, check_computed
 from tfgraphwidget.edits.freeze import convert_variables as freeze
@@ -53,7 +52,7 @@ from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sentences import Sentence, either
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
+from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible
 
 _WAY_OUT = (
     "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their "
@@ -242,19 +241,17 @@ def _freeze(
     frozen_part = freeze(
         inside,
         outputs,
-        lambda name: _tensor_proto(inside, name, state.values[name]),
+        lambda name, tensor: edit_values.set_tensor_proto(
+            tensor,
+            np.asarray(state.values[name]),
+            inside.nodes[inside.ids[name]].attr["dtype"].type,
+        ),
         updates="refuse",
         ways_out=_STATE_WAYS_OUT,
         inline=request.settings.inline,
         lower_control_flow=request.settings.lower_control_flow,
     )
     return part, frozen_part, _library(index, frozen_part)
-
-
-def _tensor_proto(index: GraphIndex, name: str, value: npt.ArrayLike) -> TensorProto:
-    return edit_values.tensor_proto(
-        np.asarray(value), index.nodes[index.ids[name]].attr["dtype"].type
-    )
 
 
 def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibrary:

@@ -115,11 +115,19 @@ def tensor_proto(value: Array, dtype: int) -> TensorProto:
     Args:
         dtype: The dtype's number (DataType).
     """
-    proto = tf_protos.tensor_of(value, dtype_name(dtype))
-    if proto is None:
-        proto = tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
-    result: TensorProto = proto
-    return result
+    proto: TensorProto = tf_protos.AttrValue().tensor
+    set_tensor_proto(proto, value, dtype)
+    return proto
+
+
+def set_tensor_proto(proto: TensorProto, value: Array, dtype: int) -> None:
+    """Set a TensorProto to a value; that of a large constant is not copied then.
+
+    Args:
+        dtype: The dtype's number (DataType).
+    """
+    if not tf_protos.set_tensor(proto, value, dtype_name(dtype)):
+        proto.CopyFrom(tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value)))
 
 
 @wrap_tf_errors("work out the constants")

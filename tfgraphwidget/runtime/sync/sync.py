@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.cancellation import held_back
+from tfgraphwidget.cancellation import held_back, set_right
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.runtime.live.edit_record import hide, hide_on_failure, record_of, show
@@ -78,6 +79,7 @@ class Sync:
     patience: float = PATIENCE
     keys: Callable[[], Mapping[str, str]] = dict
     _ops: dict[float | None, tf.Operation] = field(default_factory=dict, init=False)
+    _callables: dict[tf.Operation, Callable[[], object]] = field(default_factory=dict, init=False)
     _mixing: list[tuple[tf.Tensor, tf.Operation]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -141,13 +143,31 @@ class Sync:
             with _translate_errors(
                 session, self._read_by(tau), "The copies cannot be brought up to date"
             ):
-                session.run(op, {} if tau == 1 else {self._mixing[0][0]: tau})
+                if tau == 1:
+                    self._run_alone(session, op)
+                else:
+                    session.run(op, {self._mixing[0][0]: tau})
             _show(op)
         except BaseException:
             new = self._existing_op(tau)
             if new is not None and existing is None:
                 hide(new.graph, _ops_of(new))
             raise
+
+    def _run_alone(self, session: TimedSession, op: tf.Operation) -> None:
+        """Run an op without feeds.
+
+        `Session.run` prepares each run, which takes as long as to assign a hundred resources; a
+        callable of a session of this process is prepared once.
+        """
+        own: Any = session.session
+        if session.sess_str or type(own) is not tf.compat.v1.Session:
+            session.run(op)
+            return
+        if op not in self._callables:
+            self._callables[op] = own.make_callable(op)
+        set_right()
+        self._callables[op]()
 
     def _read_by(self, tau: float) -> Iterator[VariableDef]:
         """Yield the variables whose values a sync reads."""

@@ -12,7 +12,7 @@ from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions,
 from tfgraphwidget.sources.live.captures import Captures
 from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
 from tfgraphwidget.sources.live.shapes import tensor_shape
-from tfgraphwidget.sources.node_columns import stored_nodes
+from tfgraphwidget.sources.node_columns import split_records, stored_nodes
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
@@ -222,9 +222,11 @@ class GraphBody:
     @wrap_tf_errors("say which functions the graph holds")
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
-        whole = self.graph.as_graph_def()
-        del whole.node[:]
-        return whole
+        _, rest = split_records(graph_def_bytes(self.graph))
+        envelope: tf.compat.v1.GraphDef = tf_protos.GraphDef.FromString(rest)
+        if not envelope.library.function:
+            envelope.ClearField("library")  # as `as_graph_def` does
+        return envelope
 
     def versions(self) -> VersionDef:
         """The versions of the graph."""
