@@ -769,3 +769,10 @@ def test_functions_of_a_replacement_have_the_same_names_in_each_process(tmp_path
     assert len(names[0]) == 3  # the body of the loop, its condition and the function, for both ops
     assert files[0].read_bytes() == files[1].read_bytes()
     assert not tgw.edit(files[1]).diff(files[0])
+
+
+def test_a_pattern_that_names_no_input_is_refused_with_one_that_does() -> None:
+    editor = tgw.example()
+    with pytest.raises(GraphEditError, match=r"name the inputs in the pattern .* 'Relu\(x\)'"):
+        editor.replace_all("Relu", "Elu")
+    assert not editor.history

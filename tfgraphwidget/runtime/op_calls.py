@@ -392,7 +392,8 @@ def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
     if rest < 0 if lists == 1 else count != len(args) or lists:
         raise GraphEditError(
             f"{definition.name} takes {count_text(len(args), 'input')}, and the replacement gives "
-            f"it {count}; write one for each."
+            f"it {count}; name the inputs in the pattern and in its replacement, as in 'Relu(x)' "
+            "and 'Elu(x)'."
         )
     return [arg for arg in args for _ in range(rest if _is_list(arg) else 1)]
 
