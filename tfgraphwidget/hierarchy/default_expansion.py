@@ -24,8 +24,8 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     A scope that holds more than half of its parent's work (see Facts) hides the picture: it is
     opened. When no scope does and fewer than 12 items are there, the largest are opened together
     with their peers of similar size. Folds say enough when they are closed, unless there is little
-    else to see; folds of inputs always do. Training mirrors the network: it stays closed. So does what would show nothing but
-    dots.
+    else to see; folds of inputs always do. Training mirrors the network: it stays closed. So does
+    what would show nothing but dots.
     """
     return opening_steps(index)[-1]
 

@@ -4,11 +4,12 @@ Alike are scopes of equal structure (three or more) and ops of one type (four or
 form a chain, each feeding the next, or stand side by side with the same neighbors. Many ops of one
 type that read the same are alike whatever reads them (eight or more, such as the slices of one
 tensor of sizes), unless they are layers of a network. A few inputs are never folded, as each is fed
-by itself; of many (sixteen or more) nobody sees which is which, and those of one type are one box. Nor are constants and variables, which are badges, but for variables
-that stand alone in great number (eight or more): the kernels of a network whose layers have no
-biases. A fold never makes a cycle where there was none: what lies between two members of a chain
-keeps them apart. A constant or variable that only members of a fold read goes with them. Layer
-groups (`layer_groups`) are folded as scopes are where there are many.
+by itself; sixteen or more of one type are one box. Constants and variables, which are
+badges, are not folded, but for variables that stand alone in great number (eight or more): the
+kernels of a network whose layers have no biases. A fold never makes a cycle where there was none:
+what lies between two members of a chain keeps them apart. A constant or variable that only members
+of a fold read goes with them. Layer groups (`layer_groups`) are folded as scopes are where there
+are many.
 """
 
 from __future__ import annotations
@@ -150,8 +151,8 @@ class _RepeatFinder:
         may = self.may & self.is_minor & ~self.edges.enters
         may &= np.bincount(b, minlength=len(may)) > 0
         least = np.where(self.is_input, _INPUTS, _READERS)
-        found = self._equal(sign, may | self.is_input, groups)
-        return [part for part in found if len(part) >= least[part[0]]]
+        alike = self._equal(sign, may | self.is_input, groups)
+        return [part for part in alike if len(part) >= least[part[0]]]
 
     def _lines_between(self, groups: list[list[int]]) -> Lines:
         """The source and the target of each line, once each; a group is one thing."""
