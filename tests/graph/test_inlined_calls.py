@@ -231,3 +231,17 @@ def test_comparing_changes_no_node_and_no_function(saved: Path) -> None:
     editors[0].diff(editors[1])
     editors[1].diff(editors[0])
     assert [[n.SerializeToString() for n in e._core.index.nodes] for e in editors] == before
+
+
+def test_the_frozen_file_of_a_keras_export_differs_by_freezing_alone(tmp_path: Path) -> None:
+    import keras  # no other test here needs it
+
+    entry = keras.Input((4,))
+    inner = keras.layers.BatchNormalization()(keras.layers.Dense(3, activation="relu")(entry))
+    keras.Model(entry, keras.layers.Dense(2)(inner)).export(tmp_path / "saved", verbose=False)
+    tgw.edit(tmp_path / "saved").save(tmp_path / "frozen.pb", frozen=True, verify=False)
+    found = tgw.edit(tmp_path / "frozen.pb").diff(tmp_path / "saved")
+    assert {each.change for each in found.explained} == {"inlined", "frozen"}
+    assert found.rest.added == ()
+    assert found.rest.removed == ()
+    assert found.rest.changed == ()
