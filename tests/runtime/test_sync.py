@@ -342,6 +342,36 @@ def test_a_tau_that_is_no_mixture_is_refused(tau: object) -> None:
         sync_of(session, (a, b)).sync(tau)
 
 
+def test_a_sync_goes_on_in_a_renewed_session_and_in_a_grown_graph() -> None:
+    graph, a, b = pair(True)
+    with initialised(graph) as session:
+        sync = sync_of(session, (a, b))
+        sync.sync()
+        assert tgw.renew(session) == ()
+        with graph.as_default():
+            tf.constant(1.0, name="more")
+        fill(a, [7.0, 8.0], session)
+        sync.sync()
+        assert one(b, session) == [7.0, 8.0]
+
+
+def test_a_session_of_another_class_runs_a_sync_itself() -> None:
+    graph, a, b = pair(True)
+    fetched = []
+
+    class Recorder(v1.Session):  # type: ignore[misc]  # TensorFlow has no types
+        def run(self, fetches: Any, *arguments: Any, **options: Any) -> Any:
+            fetched.append(fetches)
+            return super().run(fetches, *arguments, **options)
+
+    with graph.as_default(), Recorder(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        sync = sync_of(session, (a, b))
+        sync.sync()
+        assert fetched[-1] is sync.op()
+        assert one(b, session) == [1.0, 2.0]
+
+
 def test_a_closed_session_is_refused() -> None:
     graph, a, b = pair(resource=True)
     session = initialised(graph)

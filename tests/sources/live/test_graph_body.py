@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import tensorflow as tf
 
 from tests.conftest import v1
 from tests.sources.conftest import facts, index_of
-from tfgraphwidget.sources import open_source
+from tfgraphwidget.graph import devices_of
+from tfgraphwidget.sources import node_columns, open_source
 from tfgraphwidget.sources.live.graph_body import GraphBody
+
+CPU = "/device:CPU:0"
 
 
 def test_new_ops_change_the_stamp_and_are_read_alone(mlp: tf.Graph) -> None:
@@ -19,6 +24,33 @@ def test_new_ops_change_the_stamp_and_are_read_alone(mlp: tf.Graph) -> None:
         tf.identity(mlp.get_tensor_by_name("net/logits:0"), name="more")
     assert body.stamp() != before
     assert [n.name for n in body.nodes(count)] == ["more"]
+
+
+def test_the_bytes_of_a_graph_are_read_as_its_graph_def(
+    mlp: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([]))
+    function.add_to_graph(mlp)
+    with (
+        mlp.as_default(),
+        tf.device("/device:CPU:0"),
+        tf.control_dependencies([mlp.get_operation_by_name("x")]),
+    ):
+        tf.split(mlp.get_tensor_by_name("net/logits:0"), 2, axis=1, name="parts")
+    whole = mlp.as_graph_def()
+    expected = index_of(GraphBody(mlp))
+    assert list(expected.nodes) == list(whole.node)
+    monkeypatch.setattr(node_columns, "MOST_MESSAGES", 0)  # as of a large graph
+    index = index_of(GraphBody(mlp))
+    assert facts(index) == facts(expected)
+    assert list(devices_of(index.nodes)) == [("parts/split_dim", CPU), ("parts", CPU)]
+    assert list(index.nodes) == list(whole.node)
+    envelope = GraphBody(mlp).envelope()
+    # As where TensorFlow has renamed what is private.
+    monkeypatch.setattr("tfgraphwidget.tf_internals.c_graphs.c_api", SimpleNamespace())
+    assert list(GraphBody(mlp).nodes()) == list(whole.node)
+    del whole.node[:]
+    assert envelope == whole
 
 
 def test_an_exchanged_entry_of_a_collection_changes_the_stamp(mlp: tf.Graph) -> None:
