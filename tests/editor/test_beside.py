@@ -328,6 +328,10 @@ def test_pairs_by_hand_are_compared_kept_and_undone(tmp_path: Path) -> None:
     both.unpair()
     both.unpair()
     assert both.pairs == {}
+    both.take(both.after.compare(X, both.before, "all"))  # which no one can ask for again
+    both._feeds_and_tolerance = None
+    both.pair("net/Relu", "net/Add")
+    assert both.refusal.endswith("compare again.")
     with pytest.raises(UnknownName, match="nowhere"):
         both.pair("net/Relu", "nowhere")
     with pytest.raises(GraphEditError, match="pairs are of two models"):

@@ -150,8 +150,11 @@ class Beside(ArgumentChecks):
 
     def _compare_again(self) -> None:
         """Compare the structure again, and the values if these were."""
-        how, self._comparison, self.refusal = self._feeds_and_tolerance, None, ""
-        self._compared = None
+        how, had_values = self._feeds_and_tolerance, self._comparison is not None
+        self._comparison = self._compared = None
+        self.refusal = ""
+        if had_values and how is None:
+            self.refusal = "Ops were paired since the values were compared; compare again."
         self._update()
         if how is None:
             self.after._core.listeners.notify()
