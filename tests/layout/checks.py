@@ -20,7 +20,7 @@ def graph_of(ops: Mapping[str, str]) -> GraphIndex:
     nodes = []
     for name, text in ops.items():
         op_type, *inputs = text.split()
-        nodes.append(SimpleNamespace(name=name, op=op_type, input=inputs, attr={}))
+        nodes.append(SimpleNamespace(name=name, op=op_type, input=inputs, device="", attr={}))
     return build(nodes)
 
 
