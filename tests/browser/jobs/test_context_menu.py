@@ -41,7 +41,7 @@ editor.view.widget.height = 600
 
 def start(source, target):
     "How far to the right of the middle of a box the line to another one begins."
-    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._pane._handler._drawings.values()  # it may be narrow
     scene = drawing.scene
     names = list(scene.names)
     ends = names.index(source), names.index(target)
