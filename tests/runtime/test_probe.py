@@ -437,3 +437,24 @@ def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(
         editor.compare({"use": True, "x": 1.0}, tensors="y:0")
     with pytest.raises(SessionRefused, match=r"'before:0' would be waited for without end"):
         editor.compare({"use": False, "x": 1.0}, tensors="z:0")
+
+
+@pytest.mark.parametrize("value", ["random", b"ones", ["a"], [["1.0"]]])
+def test_text_for_a_tensor_of_numbers_is_refused_by_name(value: Any) -> None:
+    editor, feeds = tgw.example(), {"x": value}
+    calls = (
+        lambda: editor.probe("net/logits:0", feeds),
+        lambda: editor.compare(feeds),
+        lambda: editor.compare(feeds, tgw.example(), "all"),
+        lambda: editor.measure("net/logits:0", feeds),
+    )
+    for call in calls:
+        with pytest.raises(GraphEditError, match=r"feeds: 'x:0' is float32, and .* is text; give"):
+            call()
+
+
+def test_text_is_fed_to_what_takes_text() -> None:
+    with tf.Graph().as_default() as graph:
+        v1.strings.join([v1.placeholder(tf.string, [None], name="words"), "!"], name="joined")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert editor.probe("joined:0", {"words": ["a"]})["joined:0"].shape == (1,)

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, runtime
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.editor.signature_boundary import signature_boundary
@@ -552,8 +553,28 @@ class ArgumentResolver:
 
         Args:
             feeds: Values by tensor, or None.
+
+        Raises:
+            GraphEditError: A tensor of numbers is fed text.
         """
-        return {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
+        named = {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
+        for name, value in named.items():
+            self._check_no_text(name, value)
+        return named
+
+    def _check_no_text(self, tensor: str, value: object) -> None:
+        """Raise where a tensor of numbers is fed text, such as "random" of the command line."""
+        op, port = split_tensor(tensor)
+        dtype = self._index.dtypes(self._index.op(op))[port or 0]
+        element = value
+        while isinstance(element, list | tuple) and element:
+            element = element[0]
+        if isinstance(element, str | bytes) and dtype not in ("", "string"):
+            raise GraphEditError(
+                f"feeds: {tensor!r} is {dtype}, and {value_text(value)} is text; give numbers, "
+                "such as an array of numpy.",
+                [op],
+            )
 
     def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)

@@ -23,6 +23,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation, documented_arguments
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
+from tfgraphwidget.tensorflow_modules import is_loaded, tf
 from tfgraphwidget.tf_types import AttrValue, OpDef
 
 Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
@@ -219,6 +220,12 @@ def definition_of(op_type: str) -> OpDef:
         op_type: The op type, such as "MatMul".
     """
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
+        function = op_type.lower()
+        if is_loaded() and function and hasattr(tf.nn, function):
+            raise GraphEditError(
+                f"{op_type!r} is no op but a function of several; "
+                + in_cell(f"give the function, tf.nn.{function}.")
+            )
         raise GraphEditError(
             f"{op_type!r} is not an op type that takes a tensor"
             + did_you_mean(op_type, op_types(), otherwise=OP_TYPE_NAMES)
