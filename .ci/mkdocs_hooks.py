@@ -32,6 +32,7 @@ BOOSTS = {
     "how-to/": 8.0,
     "tutorials/": 3.0,
     "notebooks/": 0.5,
+    "gallery": 0.1,
     "explanation/architectures": 0.1,
     "explanation/performance": 0.1,
     "contributing": 0.1,

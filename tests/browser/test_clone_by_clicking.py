@@ -45,12 +45,12 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     assert 12 <= widget.number("items") <= 60
     shoot(page, "01_opened")
 
-    widget.click(PREDICTIONS, double=True)
-    widget.settled()
-    assert PREDICTIONS in notebook.kernel_eval("sorted(editor.view.expanded)")
     widget.click("input", "Shift")
     widget.settled()
     assert notebook.kernel_eval("editor.inputs") == ["input"]
+    widget.click(PREDICTIONS, double=True)
+    widget.settled()
+    assert PREDICTIONS in notebook.kernel_eval("sorted(editor.view.expanded)")
     widget.click(SOFTMAX, "Alt")
     widget.settled()
     expect(root).to_have_attribute(

@@ -118,16 +118,17 @@ def test_legend_and_minimap_are_off_what_was_clicked_and_stay_while_they_cover_n
 ) -> None:
     view = opened(page, tgw.edit(graph_def(MADE["slices"]())), WINDOWS[0], tmp_path)
     legend, minimap = view.root.locator(".tgw-legend"), view.root.locator(".tgw-minimap")
+    name = "t_natoms"
     canvas = area(view.root.locator(".tgw-stage canvas").first)
-    expect(minimap).to_be_visible()
     for to_x, to_y in ((canvas[2] - 90, canvas[3] - 40), (canvas[0] + 60, canvas[3] - 40)):
-        view.click("mul_3")
+        view.click(name)
         view.settled()
-        at = view.spot("mul_3")
+        at = view.spot(name)
         drag(page, (at["x"], canvas[1] + 4), to_x - at["x"], to_y - at["y"])
         view.settled()
+        expect(minimap).to_be_visible()  # a part of the drawing is out of sight
         page.wait_for_timeout(300)  # they make way once the camera rests
-        at = view.spot("mul_3")
+        at = view.spot(name)
         assert not is_over(legend, at["x"], at["y"])
         assert not is_over(minimap, at["x"], at["y"])
     shoot(page, "crowded_corners")

@@ -74,6 +74,7 @@ def sample(seed: int) -> list[Cell]:
     return [Cell(*cell) for cell in islice(zip(*columns, strict=False), SAMPLE)]
 
 
+@pytest.mark.slow  # says of the ops of these tests what they are; the others say what we do
 def test_each_op_has_its_effect_when_tensorflow_runs_it() -> None:
     ops = [op for op in HOSTILE if op not in NO_CONTROL]
     found = dict(zip(ops, run_apart(try_control, ops, alone=True), strict=True))
