@@ -10,14 +10,15 @@ from math import log, sqrt
 GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
-# What makes a drawing in columns harder to follow, as shares. One edge that goes back to the top is
-# a path; with each more, all of them are harder to tell apart. They cost less, by the square of the
-# height, where one column is so tall that a pane that shows all of it cannot be read, and several
-# columns can.
-COST_PER_EDGE = 0.3  # for the square of how many edges more than one pass to the next column
+# What makes a drawing in columns harder to follow, as shares. An edge or two that go back to the top
+# are a path; with each more, all of them are harder to tell apart. They cost less, by the square of
+# the height, where one column is so tall that a pane that shows all of it cannot be read, and
+# several columns can.
+COST_PER_EDGE = 0.3  # for the square of how many edges more than EASY pass to the next column
 READABLE = 1000.0  # pixels; a column that is no taller can be read
 READABLE_IN_COLUMNS = 4000.0  # pixels; of more, no number of columns can be read
-MANY = 4  # edges; of more than so many, each further one costs the same
+EASY = 2  # edges; so many can be followed together
+MANY = 4  # edges more; of still more, each further one costs the same
 COST_PER_COLUMN = 0.02
 
 IMPROVEMENT = 0.95  # columns are made if the cost is less than this share of that of one column
@@ -76,7 +77,8 @@ def hardness(passing: Sequence[float], height: float) -> float:
         height: that of all columns together, in pixels.
     """
     columns = len(passing) + 1
-    squares = sum((count - 1) * min(count - 1, MANY) for count in passing)
+    more = [max(count - EASY, 0) for count in passing]
+    squares = sum(count * min(count, MANY) for count in more)
     cost_per_edge = COST_PER_EDGE
     if READABLE < height <= READABLE_IN_COLUMNS:
         cost_per_edge *= (READABLE / height) ** 2
