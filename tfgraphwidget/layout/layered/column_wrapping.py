@@ -11,9 +11,9 @@ GUTTER = 20.0  # pixels between columns
 PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
 
 # What makes a drawing in columns harder to follow, as shares. An edge or two that go back to the
-# top are a path; with each more, all of them are harder to tell apart. They cost less, by the square
-# of the height, where one column is so tall that a pane that shows all of it cannot be read, and
-# several columns can.
+# top are a path; with each more, all of them are harder to tell apart. They cost less, by the
+# square of the height, where one column is so tall that a pane that shows all of it cannot be
+# read, and several columns can.
 COST_PER_EDGE = 0.3  # for the square of how many edges more than EASY pass to the next column
 READABLE = 1000.0  # pixels; a column that is no taller can be read
 READABLE_IN_COLUMNS = 4000.0  # pixels; of more, no number of columns can be read
