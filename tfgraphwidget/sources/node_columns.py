@@ -28,7 +28,7 @@ _END = b"\x0a\x00\x12\x00\x1a\x00\x22\x00"  # an empty text in each of these fie
 def split_records(data: bytes) -> tuple[list[bytes], bytes]:
     """The bytes of each NodeDef in those of a GraphDef, and all other fields of it.
 
-    Raises DecodeError for what are no fields; what is in the NodeDefs is not looked at.
+    Raises DecodeError for bytes that are not fields; what is in the NodeDefs is not looked at.
     """
     graph = _messages()["Records"].FromString(data)
     records: list[bytes] = graph.node[:]

@@ -261,7 +261,7 @@ class _Totals:
     product: float = 0.0
     nans: list[int] = field(default_factory=lambda: [0, 0])
     squares: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    _rooms: dict[tuple[np.dtype, int], Array] = field(default_factory=dict)
+    _buffers: dict[tuple[np.dtype, int], Array] = field(default_factory=dict)
 
     @property
     def cosine(self) -> float | None:
@@ -271,7 +271,9 @@ class _Totals:
 
     def add(self, x: Array, y: Array) -> None:
         """Take in one block of each."""
-        differing = int(np.count_nonzero(np.not_equal(x, y, out=self._room(np.dtype(bool), x, 0))))
+        differing = int(
+            np.count_nonzero(np.not_equal(x, y, out=self._buffer(np.dtype(bool), x, 0)))
+        )
         is_equal = not differing and x.dtype == y.dtype
         a = _widen(x, y)
         b = a if is_equal else _widen(y, x)
@@ -290,7 +292,7 @@ class _Totals:
     ) -> None:
         """Take in a block in which all is finite: the usual one, so without copies of parts."""
         real = a.real.dtype
-        magnitudes, gap = (self._room(real, x, place) for place in range(2))
+        magnitudes, gap = (self._buffer(real, x, place) for place in range(2))
         np.abs(a, out=magnitudes)
         np.maximum(magnitudes, np.abs(b, out=gap), out=magnitudes)
         np.abs(np.subtract(a, b, out=gap if a.dtype == real else None), out=gap)
@@ -301,16 +303,16 @@ class _Totals:
         if self.has_ulps:
             self.ulps = max(self.ulps, self._ulps(x, y))
 
-    def _room(self, dtype: np.dtype, block: Array, place: int) -> Array:
+    def _buffer(self, dtype: np.dtype, block: Array, place: int) -> Array:
         """An array of a block's size to compute in, the same one for each block.
 
         An array that is freed after each step goes back to the system, and the next one begins
         with page faults, which take longer than the step.
         """
-        room = self._rooms.get((dtype, place))
-        if room is None or room.size < block.size:
-            room = self._rooms[dtype, place] = np.empty(block.size, dtype)
-        return room[: block.size]
+        buffer = self._buffers.get((dtype, place))
+        if buffer is None or buffer.size < block.size:
+            buffer = self._buffers[dtype, place] = np.empty(block.size, dtype)
+        return buffer[: block.size]
 
     def _ulps(self, x: Array, y: Array) -> int:
         """The most floating-point numbers that lie between two elements.
@@ -321,7 +323,7 @@ class _Totals:
         if not x.size:
             return 0
         integer = np.dtype(_INTEGER_OF[x.dtype.name])
-        one, other, sign = (self._room(integer, x, place) for place in range(3))
+        one, other, sign = (self._buffer(integer, x, place) for place in range(3))
         for side, counts in ((x, one), (y, other)):
             bits = np.ascontiguousarray(side).view(integer)
             np.right_shift(bits, 8 * integer.itemsize - 1, out=sign)  # 0, or -1 of negative ones

@@ -223,7 +223,7 @@ def definition_of(op_type: str) -> OpDef:
         function = op_type.lower()
         if is_loaded() and function and hasattr(tf.nn, function):
             raise GraphEditError(
-                f"{op_type!r} is no op but a function of several; "
+                f"{op_type!r} is not an op type but a function that makes several ops; "
                 + in_cell(f"give the function, tf.nn.{function}.")
             )
         raise GraphEditError(

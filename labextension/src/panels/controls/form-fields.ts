@@ -34,7 +34,7 @@ export interface Control {
   readonly input: HTMLElement;
   /** What is below it. */
   readonly others?: readonly HTMLElement[];
-  /** Text, or for kinds that are no text a Python literal; "" for nothing. */
+  /** Text, or for kinds that are not text a Python literal; "" for nothing. */
   value(): string;
   fill(text: string): void;
   /** Why what it holds cannot be, or "". */
