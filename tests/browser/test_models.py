@@ -50,7 +50,7 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
 ) -> None:
     widget = opened(page, jupyter_server, f"model_{name}", written(name, tmp_path))
     width, height = widget.notebook.kernel_eval(
-        "[float(v) for drawing in editor.view.widget._handler._drawings.values() for v in "
+        "[float(v) for drawing in editor.view.widget._pane._handler._drawings.values() for v in "
         "drawing.scene.box[0, 2:]]"
     )
     canvas = widget.root.locator("canvas").first.bounding_box()

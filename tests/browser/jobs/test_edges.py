@@ -58,7 +58,7 @@ borders.view.widget.height = 600
 
 def places(editor, source, target):
     "The middle of the first straight piece of each line between two boxes."
-    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._pane._handler._drawings.values()
     scene = drawing.scene
     names = list(scene.names)
     found = []
@@ -69,7 +69,7 @@ def places(editor, source, target):
     return found
 
 def box(editor, name):
-    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._pane._handler._drawings.values()
     scene = drawing.scene
     x, y, width, height = scene.box[list(scene.names).index(name)].tolist()
     return [x + width / 2, y + height / 2]

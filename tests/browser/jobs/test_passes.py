@@ -48,8 +48,8 @@ def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
 
 
 def commands(hand: Hand) -> Locator:
-    """The edits of the whole graph."""
-    return hand.root.get_by_role("region", name="What to do with the whole graph")
+    """The edits of the whole graph: the usual ones, and the passes further down."""
+    return hand.root.locator(".tgw-model-tab")
 
 
 @pytest.mark.slow

@@ -346,5 +346,5 @@ def test_menus_of_drawings(page: Page, jupyter_server: JupyterServer, place: Pla
     if place == "panel":
         hand.root.get_by_role("button", name="Panel").click()
     hand.widget.tab("Op")
-    row = hand.root.locator(".tgw-panel .tgw-link").first
+    row = hand.root.locator(".tgw-panel .tgw-link:visible").first
     menu("row", lambda: row.click(button="right"), "")
