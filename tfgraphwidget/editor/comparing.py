@@ -760,7 +760,9 @@ def _variances(
         own = rounding.epsilon(*(index.dtypes(op)))
         if not sources:
             is_cast = any(each.dtypes[0] != each.dtypes[1] for each in outputs)
-            variances[op] = own**2 if is_cast else 0.0
+            # A converter rounds constants that it also lays out otherwise, so they have no partner.
+            is_rounded = not outputs and own > rounding.epsilon("float32")
+            variances[op] = own**2 if is_cast or is_rounded else 0.0
             continue
         if not own:
             continue  # integers are exact

@@ -389,7 +389,7 @@ class Evaluator:
         fetches = self._arguments.fetches(tensors)
         with executor.transaction():
             run = None
-            if executor.boundary is None:
+            if executor.boundary is None and executor.source.lite_model is None:
                 index = executor.index
                 waiting = waiting_tensors(index, needed_ops(index, fed, fetches), fed, fetches)
                 run = runtime.measure.probe.session_runner(

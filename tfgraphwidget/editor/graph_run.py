@@ -148,6 +148,10 @@ class GraphRun:
             GraphEditError: A part of a function's body cannot be copied.
             SessionRefused: The graph cannot run.
         """
+        lite_model = self.source.lite_model
+        if lite_model is not None:
+            self._check_as_opened()
+            return runtime.sandbox.run_lite_model(lite_model, outputs, feeds)
         if self.is_body:
             return runtime.sandbox.evaluation.run_body(
                 self.index, self.state, outputs, feeds, self.source.trust
@@ -159,6 +163,14 @@ class GraphRun:
         return runtime.sandbox.evaluation.run_graph(
             self.index, outputs, feeds, mine, self.source.trust
         )
+
+    def _check_as_opened(self) -> None:
+        """Raise where the graph is not that of the file, which the interpreter runs."""
+        if list(self.index.nodes) != list(self.body.nodes()):
+            raise SessionRefused(
+                f"{self.source.title!r} was edited, and TensorFlow Lite's interpreter runs the "
+                "file as it is; undo the edits, or save the graph before and compare that."
+            )
 
     def runner(
         self, outputs: Sequence[str], fed: Collection[str], values: Values

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.channel_scales import ReadVariable
 from tfgraphwidget.graph.contraction import calls_of_savers
+from tfgraphwidget.graph.converted_ops import is_converted
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
@@ -576,7 +577,7 @@ def difference(
 def _version_details(before: GraphIndex, after: GraphIndex) -> tuple[Detail, ...]:
     """The versions that differ, of graphs of which they are known."""
     one, other = before.extras.versions(), after.extras.versions()
-    if one is None or other is None or one == other:
+    if one is None or other is None or one == other or is_converted(before) != is_converted(after):
         return ()
     pairs = {
         "producer": (one.producer, other.producer),

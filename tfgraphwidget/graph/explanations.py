@@ -22,6 +22,7 @@ from tfgraphwidget.graph.channel_scales import (
     scaled_layer,
 )
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
+from tfgraphwidget.graph.converted_ops import is_converted
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs
@@ -48,7 +49,7 @@ from tfgraphwidget.graph.op_types import (
     SWITCH,
     VARIABLE_READS,
 )
-from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
+from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import count_text, last_part, names_text, split_tensor
@@ -60,8 +61,9 @@ StateKeys = Mapping[StateKey, set[StateKey]]
 
 INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
 PRECISION, IDENTITIES, STATE_NAMES = "precision", "identities", "names of state"
-CHANGES = (INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES, STATE_NAMES)
-RENAMING_CHANGES = frozenset({INLINED, FROZEN, FOLDED})
+CONVERTED = "converted"
+CHANGES = (CONVERTED, INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES, STATE_NAMES)
+RENAMING_CHANGES = frozenset({CONVERTED, INLINED, FROZEN, FOLDED})
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
 MOST_NAMES = 3  # in a sentence
@@ -278,7 +280,7 @@ class _Side:
         # A library that inlining leaves empty has no functions either that no op called.
         functions: Iterable[str] = (
             sorted(index.functions)
-            if change == INLINED
+            if change in (INLINED, CONVERTED)
             else reachable_functions(index.functions, index.extras, nodes)
         )
         return {name: None for name in functions if name not in called}
@@ -415,6 +417,7 @@ class Explainer:
                 self._weights.add(i)
                 if is_handle:
                     self._variables.add(i)
+        self._is_converted = is_converted(matched.before.index) != is_converted(matched.after.index)
         self._is_inlined = matched.before.has_bodies or matched.after.has_bodies
         self._unneeded: list[int] = []
         self._folded: dict[str, None] = {}  # the names of layers, in order
@@ -440,6 +443,9 @@ class Explainer:
 
     def explanations(self) -> tuple[Explanation, ...]:
         """What is explained, by change; all else is a difference of its own."""
+        if self._is_converted:
+            self._explain_converted()
+            return tuple(filter(None, (self._explanation(CONVERTED),)))
         # Inputs first: they tell which layers have a batch norm folded into their weights.
         self._explain_details(INPUT, self._cause_of_input)
         self._explain_details(INPUT, self._cause_of_weight)
@@ -455,6 +461,19 @@ class Explainer:
             side.explain_what_serves()
         self._explain_details(CONTROL_INPUT, self._cause_of_control_input)
         return tuple(filter(None, map(self._explanation, CHANGES)))
+
+    def _explain_converted(self) -> None:
+        """A converted model has other ops for all that leads to those that were paired."""
+        for side in (self._before, self._after):
+            paired = np.flatnonzero(~side.unpaired).tolist()
+            explained = side.unpaired
+            if not is_converted(side.index):
+                passes_on = of_type(side.index, IN_PLACE_OF_CALLS.__contains__)
+                explained &= backward(side.index, paired) | passes_on
+            side.causes |= dict.fromkeys(np.flatnonzero(explained).tolist(), CONVERTED)
+        for change in self._changed:
+            for detail in change.details:
+                self._causes[change.was, detail] = CONVERTED
 
     def _explain_details(
         self, kind: str, cause_of: Callable[[int, int, Detail], str | None]
@@ -504,6 +523,8 @@ class Explainer:
     def _cause_of_name(self, i: int, j: int) -> str | None:
         """The change for which an op has another name."""
         before, after = self._before, self._after
+        if self._is_converted:
+            return CONVERTED
         if i in self._weights:
             return FROZEN  # where a function read the variable, its constant has the name of that
         if j in self.other_values and after.index.types[j] in CONSTANTS:
@@ -529,6 +550,8 @@ class Explainer:
 
     def _sentence(self, explanation: Explanation) -> str:
         match explanation.change:
+            case "converted":
+                return self._converted_sentence()
             case "inlined":
                 return self._inlined_sentence()
             case "frozen":
@@ -556,6 +579,17 @@ class Explainer:
             if names
         )
         return "; ".join(texts)
+
+    def _converted_sentence(self) -> str:
+        counts = [
+            len(side.causes) + sum(not is_alone for is_alone in side.unpaired.tolist())
+            for side in (self._before, self._after)
+        ]
+        pairs = sum(j >= 0 for j in self._before.pair)
+        return (
+            f"converted: {count_text(counts[0], 'op')} became {counts[1]:,}, of which "
+            f"{pairs:,} give{'s' if pairs == 1 else ''} the same tensor"
+        )
 
     def _inlined_sentence(self) -> str:
         before, after = self._before.inlined, self._after.inlined

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
 from tfgraphwidget.graph.contraction import contracted_edges
+from tfgraphwidget.graph.converted_ops import converted_pairs, is_converted
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
@@ -161,6 +162,8 @@ def find_matches(
         attributes: The digests of both.
         renamed: Names in `before` -> names in `after` that are known.
     """
+    if is_converted(before) != is_converted(after):
+        return _by_converter(before, after, renamed)
     # 1. By name.
     forward = _by_name(before, after, renamed)
     backward = np.full(len(after), -1, np.int32)
@@ -186,6 +189,27 @@ def find_matches(
     graphs.pair(graphs.waiting_for_the_same(), STRUCTURE)
     graphs.pair(graphs.without_outputs_of_one_name(), NAME)
     return Matches(forward, graphs.evidence)
+
+
+def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Matches:
+    """Match a model and what was made of it, by the names that the converter has kept."""
+    forward = np.full(len(before), -1, np.int32)
+    evidence = np.full(len(before), NAME, np.uint8)
+    pairs = (
+        converted_pairs(before, after)
+        if is_converted(after)
+        else {other: one for one, other in converted_pairs(after, before).items()}
+    )
+    known_pairs = {
+        before.ids[old]: after.ids[new]
+        for old, new in renamed.items()
+        if old in before.ids and new in after.ids
+    }
+    forward[[*pairs]] = [*pairs.values()]
+    forward[np.isin(forward, [*known_pairs.values()])] = -1
+    forward[[*known_pairs]] = [*known_pairs.values()]
+    evidence[[*known_pairs]] = HAND
+    return Matches(forward, evidence)
 
 
 def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:

@@ -5,7 +5,7 @@ Ops are numbers, sets of ops are boolean arrays with one entry per op.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -217,3 +217,31 @@ def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> t
         keep = (edges.port >= 0) | controls
         parts.append((edges.owner[keep], edges.to[keep]))
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def topological_rank(index: GraphIndex) -> Sequence[int]:
+    """For each op of `index` its place in an order in which ops come after what they read, but for
+    loops.
+    """
+    if index.is_sorted():
+        return range(len(index))
+    order: list[int] = []
+    state = np.zeros(len(index), np.int8)
+    for root in range(len(index)):
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if state[op] == 0:
+                state[op] = 1
+                stack += [
+                    s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0
+                ]
+                continue
+            stack.pop()
+            if state[op] == 1:
+                state[op] = 2
+                order.append(op)
+    rank = np.empty(len(index), np.int64)
+    rank[order] = np.arange(len(index))
+    ranks: list[int] = rank.tolist()
+    return ranks

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.rewrite import SetDevice
-from tfgraphwidget.graph import PLACEHOLDERS, reachable_functions, selectors, traversal
+from tfgraphwidget.graph import (
+    ORIGINS,
+    PLACEHOLDERS,
+    reachable_functions,
+    selectors,
+    traversal,
+)
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Conversion, LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, REFUSED_BY_ONNX, REFUSED_BY_TFLITE, TFLITE
@@ -21,7 +27,11 @@ def unknown_ops(context: LintContext) -> Iterator[Finding]:
     """Ops of types that TensorFlow does not know: of a library that is not loaded."""
     index = context.index
     unknown = {kind for kind in index.kinds[0] if _is_unknown(context, kind)}
-    ops = context.of_types(unknown.__contains__)
+    ops = [
+        op
+        for op in context.of_types(unknown.__contains__)
+        if ORIGINS not in index.nodes[op].attr  # of another runtime, which knows it
+    ]
     if ops:
         yield Finding(
             "unknown-ops",

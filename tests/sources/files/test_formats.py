@@ -129,9 +129,11 @@ def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
 
 
 def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
-    assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".toy")
-    assert ".pb, .pbtxt, .meta or .toy" in " ".join(create_parser().format_help().split())
-    with pytest.raises(NotAGraph, match=r"a \.pb, \.pbtxt, \.meta or \.toy file, or nothing"):
+    assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".tflite", ".toy")
+    assert ".pb, .pbtxt, .meta, .tflite or .toy" in " ".join(create_parser().format_help().split())
+    with pytest.raises(
+        NotAGraph, match=r"a \.pb, \.pbtxt, \.meta, \.tflite or \.toy file, or nothing"
+    ):
         open_source(3)
     (tmp_path / "folder").mkdir()
     toy.rename(tmp_path / "folder" / toy.name)
@@ -151,6 +153,7 @@ def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
             "GraphDef",
             "MetaGraphDef",
             "SavedModel",
+            "TensorFlow Lite model",
             "editor",
         ]
         assert ".toy" not in file_suffixes()

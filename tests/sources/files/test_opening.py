@@ -126,7 +126,7 @@ def test_what_collections_name_and_the_graph_lacks_is_left_out() -> None:
         (
             "m.tflite",
             b"\x1c\0\0\0TFL3" + bytes(50),
-            "is a TensorFlow Lite model; open the SavedModel",
+            "is a TensorFlow Lite model that is truncated or damaged; copy or convert it again",
         ),
         ("m.pt", b"PK\x03\x04" + bytes(50), "is a PyTorch file; export it"),
         ("m.zip", b"PK\x03\x04" + bytes(50), "is a zip archive; unpack it"),

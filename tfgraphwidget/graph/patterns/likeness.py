@@ -7,7 +7,7 @@ from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDE
 from tfgraphwidget.graph.patterns.candidates import plain_value
 from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern
-from tfgraphwidget.graph.patterns.match import Tensor, topological_rank
+from tfgraphwidget.graph.patterns.match import Tensor
 from tfgraphwidget.graph.patterns.seen_through import SEEN_THROUGH, seen_through
 from tfgraphwidget.graph.patterns.structure import (
     GROUPS,
@@ -20,6 +20,7 @@ from tfgraphwidget.graph.patterns.structure import (
     invalid,
 )
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.traversal import topological_rank
 
 _SOURCES = CONSTANTS | HANDLES | REQUIRED_PLACEHOLDERS
 _LETTERS = ("x", "y", "z")

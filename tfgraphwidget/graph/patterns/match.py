@@ -21,6 +21,7 @@ from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.seen_through import seen_through
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.traversal import topological_rank
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sentences import in_cell
 
@@ -345,34 +346,6 @@ class Obstacles:
             verb = "waits for" if port < 0 else "reads"
             return f"{index.names[consumer]!r} outside {verb} {index.names[op]!r}, which is inside"
         return ""
-
-
-def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come after what they read, but for
-    loops.
-    """
-    if index.is_sorted():
-        return range(len(index))
-    order: list[int] = []
-    state = np.zeros(len(index), np.int8)
-    for root in range(len(index)):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            if state[op] == 0:
-                state[op] = 1
-                stack += [
-                    s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0
-                ]
-                continue
-            stack.pop()
-            if state[op] == 1:
-                state[op] = 2
-                order.append(op)
-    rank = np.empty(len(index), np.int64)
-    rank[order] = np.arange(len(index))
-    ranks: list[int] = rank.tolist()
-    return ranks
 
 
 def structure_digest(index: GraphIndex) -> bytes:

@@ -34,7 +34,6 @@ from tfgraphwidget.graph.patterns.match import (
     Obstacles,
     OnDemand,
     Tensor,
-    topological_rank,
 )
 from tfgraphwidget.graph.patterns.printing import attribute_text, literal_text, print_value
 from tfgraphwidget.graph.patterns.structure import (
@@ -53,6 +52,7 @@ from tfgraphwidget.graph.patterns.structure import (
     walk,
 )
 from tfgraphwidget.graph.stateful_resources import of_type
+from tfgraphwidget.graph.traversal import topological_rank
 from tfgraphwidget.naming import count_text, did_you_mean, known_instead
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import OP_TYPE_NAMES, drawn_shape, in_cell

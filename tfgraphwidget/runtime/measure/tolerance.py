@@ -25,6 +25,10 @@ EPSILON = {
     "bfloat16": 2.0**-7,
     "float8_e4m3fn": 2.0**-3,
     "float8_e5m2": 2.0**-2,
+    # Integers with a scale: the step between two, of the largest that they represent.
+    "qint8": 2.0**-7,
+    "quint8": 2.0**-7,
+    "qint16": 2.0**-15,
 }
 """The distance of 1 to the next number of a dtype. Others are exact."""
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,7 +103,7 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
         >>> tgw.edit(file)
         <GraphEditor: 2 ops, 0 edits>
         >>> file_suffixes()
-        ('.pb', '.pbtxt', '.meta', '.edges')
+        ('.pb', '.pbtxt', '.meta', '.tflite', '.edges')
         >>> unregister_format("edge list")
     """
     _FORMATS[source_format.name] = source_format
@@ -123,7 +124,7 @@ def file_suffixes() -> tuple[str, ...]:
     """The suffixes of files that can be opened, of all formats.
 
     >>> file_suffixes()
-    ('.pb', '.pbtxt', '.meta')
+    ('.pb', '.pbtxt', '.meta', '.tflite')
     """
     return tuple(dict.fromkeys(suffix for each in registered_formats() for suffix in each.suffixes))
 
@@ -132,7 +133,7 @@ def listed_suffixes() -> str:
     """The suffixes in a sentence.
 
     >>> listed_suffixes()
-    '.pb, .pbtxt or .meta'
+    '.pb, .pbtxt, .meta or .tflite'
     """
     *first, last = file_suffixes()
     return f"{', '.join(first)} or {last}" if first else last
@@ -363,15 +364,24 @@ SAVED_MODEL = register_format(
 )
 
 
-def _archive(name: str) -> Callable[..., Any]:
-    """A function of the module of archives, which is imported when it is called."""
+def _late_call(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module beside this one, which is imported when it is called."""
 
     def call(*arguments: object) -> Any:
-        from tfgraphwidget.sources.files import archive
-
-        return getattr(archive, name)(*arguments)
+        return getattr(import_module(f"tfgraphwidget.sources.files.{module}"), name)(*arguments)
 
     return call
+
+
+TFLITE = register_format(
+    SourceFormat(
+        "TensorFlow Lite model",
+        (".tflite",),
+        matches=lambda container: container.data[4:8] == b"TFL3",
+        open=_late_call("lite_model", "open_model"),
+        describe=_late_call("lite_model", "describe"),
+    )
+)
 
 
 EDITOR = register_format(
@@ -379,8 +389,8 @@ EDITOR = register_format(
         "editor",
         (),  # it is an editor's file, which is not proposed where a graph is asked for
         matches=lambda container: container.is_archive,
-        open=_archive("open_archive"),
-        describe=_archive("describe_archive"),
+        open=_late_call("archive", "open_archive"),
+        describe=_late_call("archive", "describe_archive"),
         hints=(".tgw",),
     )
 )
@@ -453,13 +463,6 @@ _UNSUPPORTED = (
     ),
     _UnsupportedInput(0, b"\x89HDF", r"\.(h5|hdf5)", "a Keras or HDF5 file", _KERAS),
     _UnsupportedInput(0, b"", r"\.keras", "a Keras file", _KERAS),
-    _UnsupportedInput(
-        4,
-        b"TFL3",
-        r"\.tflite",
-        "a TensorFlow Lite model",
-        "open the SavedModel that it was converted from",
-    ),
     _UnsupportedInput(0, b"", r"\.onnx", "an ONNX model", "convert it to a SavedModel first"),
     _UnsupportedInput(0, b"", r"\.(pt|pth)", "a PyTorch file", "export it to a SavedModel first"),
     _UnsupportedInput(

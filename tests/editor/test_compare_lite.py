@@ -1,0 +1,239 @@
+"""A model beside what TensorFlow Lite's converter made of it: tensors are paired, and compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import ORIGINS
+from tfgraphwidget.runtime.measure import Comparison
+
+v1 = tf.compat.v1
+layers = keras.layers
+SIZE = 16
+CONVERSIONS = ("float32", "float16", "dynamic", "integers")
+
+
+def image_model() -> keras.Model:
+    """A residual block, with all that a converter joins: bias, batch norm, activations."""
+    image = keras.Input((SIZE, SIZE, 3), name="image")
+    x = layers.Conv2D(8, 3, padding="same", name="conv")(image)
+    x = layers.BatchNormalization(name="norm")(x)
+    x = layers.ReLU(6.0, name="relu6")(x)
+    y = layers.DepthwiseConv2D(3, padding="same", activation="relu", name="depthwise")(x)
+    x = layers.Activation("swish", name="swish")(layers.Add(name="sum")([x, y]))
+    x = layers.Concatenate(name="joined")([layers.MaxPooling2D()(x), layers.AveragePooling2D(2)(x)])
+    x = layers.GlobalAveragePooling2D(name="pool")(x)
+    outputs = [
+        layers.Dense(5, activation="softmax", name="scores")(x),
+        layers.Dense(1, activation="tanh", name="angle")(x),
+    ]
+    return keras.Model(image, outputs)
+
+
+def two_inputs() -> keras.Model:
+    """Two inputs of the same shape."""
+    a, b = keras.Input((4,), name="a"), keras.Input((4,), name="b")
+    x = layers.Dense(6, activation="relu", name="left")(a)
+    y = layers.Dense(6, activation="sigmoid", name="right")(b)
+    product = layers.Multiply(name="product")([x, y])
+    return keras.Model([a, b], layers.Dense(2, name="out")(layers.Subtract()([product, x])))
+
+
+def attention_model() -> keras.Model:
+    """What a converter lowers to several operators each: Einsum, LayerNorm, GELU."""
+    tokens = keras.Input((6, 8), name="tokens")
+    x = layers.LayerNormalization(name="norm")(tokens)
+    x = layers.Add(name="sum")([tokens, layers.MultiHeadAttention(2, 4, name="attention")(x, x)])
+    y = layers.Dense(8, name="out")(layers.Dense(16, activation="gelu", name="hidden")(x))
+    return keras.Model(tokens, layers.LayerNormalization(name="last")(layers.Add()([x, y])))
+
+
+MODELS: dict[str, Callable[[], keras.Model]] = {
+    "image": image_model,
+    "two inputs": two_inputs,
+    "attention": attention_model,
+}
+
+
+def with_values(model: keras.Model) -> keras.Model:
+    """The model, with values that are not those of an initializer: zeros hide a wrong pair."""
+    random = np.random.default_rng(0)
+    for variable in model.variables:
+        if variable.dtype == "float32":
+            spread = random.uniform(0.5, 1.5, variable.shape)
+            is_scale = variable.path.endswith(("gamma", "variance"))
+            value = spread if is_scale else (spread - 1) * 0.8
+            variable.assign(value.astype(np.float32))
+    return model
+
+
+def feeds_of(model: keras.Model, batch: int = 1, seed: int = 1) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return {
+        each.name: random.uniform(-1, 1, (batch, *each.shape[1:])).astype(np.float32)
+        for each in model.inputs
+    }
+
+
+def convert(converter: Any, model: keras.Model, conversion: str) -> bytes:
+    if conversion != "float32":
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if conversion == "float16":
+        converter.target_spec.supported_types = [tf.float16]
+    if conversion == "integers":
+        converter.representative_dataset = lambda: (
+            feeds_of(model, seed=seed)
+            for seed in range(64)  # the ranges of integers are theirs
+        )
+    with warnings.catch_warnings():  # the converter uses an interpreter that is to move
+        warnings.filterwarnings("ignore", "(?s).*tf.lite.Interpreter is deprecated")
+        data: bytes = converter.convert()
+    return data
+
+
+def operators(file: Path) -> list[str]:
+    """The operators of a TensorFlow Lite model that compute something from its inputs."""
+    nodes = tgw.edit(file)._core.index.nodes
+    return [node.name for node in nodes if ORIGINS in node.attr]
+
+
+def numbers_by_tensor(comparison: Comparison) -> dict[str, float]:
+    return {each.name: each.scaled for each in comparison}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_no_tensor_is_paired_with_another_one(name: str, conversion: str, tmp_path: Path) -> None:
+    """A wrong pair would differ, as all values are random."""
+    keras.utils.set_random_seed(0)
+    model = with_values(MODELS[name]())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+    file.write_bytes(convert(converter, model, conversion))
+
+    feeds = feeds_of(model, batch=2)
+    here = tgw.edit(folder).compare(feeds, file, "all")
+    there = tgw.edit(file).compare(
+        {f"serving_default_{key}": value for key, value in feeds.items()}, folder, "all"
+    )
+    assert here.first_divergence is None or conversion == "integers"
+    assert there.first_divergence is None or conversion == "integers"
+    assert max(numbers_by_tensor(here).values()) < (0.6 if conversion == "integers" else 0.05)
+    if conversion == "float32":
+        computed = {each.other.rpartition(":")[0] for each in here}
+        missed = [op for op in operators(file) if op not in computed]
+        # Of an op that became several operators the last one gives its value.
+        assert all("einsum" in op or "/mul" in op for op in missed), missed
+
+
+@pytest.mark.parametrize("wrong", ["conv", "depthwise", "scores"])
+def test_the_operator_whose_weights_are_wrong_is_named(wrong: str, tmp_path: Path) -> None:
+    keras.utils.set_random_seed(0)
+    model = with_values(image_model())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    data = tf.lite.TFLiteConverter.from_saved_model(str(folder)).convert()
+    file.write_bytes(data)
+    nodes = {node.name: node for node in tgw.edit(file)._core.index.nodes}
+    op = next(
+        op
+        for op in operators(file)
+        if any(f"/{wrong}_1/".encode() in origin for origin in nodes[op].attr[ORIGINS].list.s)
+    )
+    content = nodes[f"{op}/weights"].attr["value"].tensor.tensor_content
+    assert data.count(content) == 1
+    values = np.frombuffer(content, np.float32).copy()
+    values[: len(values) // 2] *= -1
+    file.write_bytes(data.replace(content, values.tobytes()))
+
+    compared = tgw.edit(folder).compare(feeds_of(model), file, "all")
+    first = compared.first_divergence
+    assert first is not None
+    assert first.difference.other == f"{op}:0"
+    assert all(not each.differs for each in first.inputs)
+
+
+def test_what_was_converted_is_one_sentence(tmp_path: Path) -> None:
+    model = with_values(two_inputs())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    file.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(folder)).convert())
+    both = tgw.beside(folder, file, feeds=feeds_of(model))
+    assert both.refusal == ""
+    text = repr(both.difference)
+    assert "converted: " in text
+    assert not both.difference.rest.changed
+    assert not both.difference.rest.added
+    page = both.save(tmp_path / "both.html")
+    assert b"FULLY_CONNECTED" in page.read_bytes() or page.stat().st_size > 100_000
+
+
+@pytest.mark.parametrize("source", ["keras", "session", "function", "frozen"])
+def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: Path) -> None:
+    file = tmp_path / "model.tflite"
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    if source == "keras":
+        model = with_values(
+            keras.Sequential([keras.Input((4,), name="x"), layers.Dense(3, "relu", name="dense")])
+        )
+        file.write_bytes(tf.lite.TFLiteConverter.from_keras_model(model).convert())
+        editor = tgw.edit(model)
+    elif source == "function":
+        weights = tf.Variable(np.linspace(-2, 2, 12, dtype=np.float32).reshape(4, 3))
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def call(x: tf.Tensor) -> tf.Tensor:
+            with tf.name_scope("net"):
+                return tf.nn.relu(tf.matmul(x, weights) + 0.5, name="out")
+
+        function = call.get_concrete_function()
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([function], call)
+        file.write_bytes(converter.convert())
+        editor = tgw.edit(call)
+    else:
+        with tf.Graph().as_default() as graph, v1.Session() as session:
+            fed = v1.placeholder(tf.float32, [None, 4], name="x")
+            weights = v1.get_variable("w", [4, 3], use_resource=source == "frozen")
+            out = tf.nn.relu(tf.matmul(fed, weights) + 0.5, name="net/out")
+            session.run(v1.global_variables_initializer())
+            converter = v1.lite.TFLiteConverter.from_session(session, [fed], [out])
+            file.write_bytes(converter.convert())
+            editor = tgw.edit(graph, session=session)
+            if source == "frozen":
+                editor.save(tmp_path / "frozen.pb", outputs=["net/out:0"], frozen=True)
+                editor = tgw.edit(tmp_path / "frozen.pb")
+            compared = editor.compare({"x:0": x}, file, "all")
+            assert not compared
+            assert len(compared) >= 2
+            return
+    compared = editor.compare({"x:0": x}, file, "all")
+    assert not compared
+    assert len(compared) >= 2
+
+
+def test_an_edited_model_of_tensorflow_lite_is_not_run(tmp_path: Path) -> None:
+    model = with_values(two_inputs())
+    file = tmp_path / "model.tflite"
+    file.write_bytes(tf.lite.TFLiteConverter.from_keras_model(model).convert())
+    editor = tgw.edit(file)
+    op = operators(file)[0]
+    editor.rename(op, "renamed")
+    feeds = {
+        tensor: np.ones((1, 4), np.float32)
+        for _, tensor in editor.signatures["serving_default"].inputs
+    }
+    with pytest.raises(GraphEditError, match="was edited, and TensorFlow Lite's interpreter runs"):
+        editor.compare(feeds, tensors=["renamed:0"])
+    editor.undo()
+    assert not editor.compare(feeds, file, "all")

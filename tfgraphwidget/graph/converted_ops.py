@@ -1,0 +1,220 @@
+"""Converted ops: which op of a model each operator of a converted model gives the value of.
+
+A converter joins ops: one CONV_2D of TensorFlow Lite does the work of a convolution, of the batch
+norm and the bias after it, and of the activation. It keeps the names of some of them, which the
+operator has as ORIGINS. The value that it gives is that of the last of these, and, where it adds a
+bias or applies an activation that none of the names is of, of the op further on that does. Where
+that op is not found, or its tensor has another shape, nothing is paired: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from string import digits
+
+import numpy as np
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
+    CHANNEL_SHIFTS,
+    CONSTANT_LIKE,
+    HANDLES,
+    LAYER_KERNELS,
+    PASSED_ON,
+    REQUIRED_PLACEHOLDERS,
+    SCALES_AND_SHIFTS,
+    VARIABLE_READS,
+)
+from tfgraphwidget.graph.traversal import forward, topological_rank
+
+ORIGINS = "tensor_names"
+"""The attribute of an operator of a converted model that has the names of the ops that it came
+from.
+"""
+BIASED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_3D"})
+"""The operators of TensorFlow Lite whose third input, which may be left out, is a bias."""
+BIASED_INPUTS = 3
+ACTIVATIONS = {"RELU": "Relu", "RELU6": "Relu6", "TANH": "Tanh", "SIGN_BIT": "Sign"}
+"""What TensorFlow calls the activations that operators of TensorFlow Lite apply."""
+OTHER_NAMES = {
+    "FULLY_CONNECTED": "MatMul",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2dNative",
+    "AVERAGE_POOL_2D": "AvgPool",
+    "MAX_POOL_2D": "MaxPool",
+    "LOGISTIC": "Sigmoid",
+    "CONCATENATION": "Concat",
+}
+"""Operators of TensorFlow Lite that TensorFlow calls by another name, and not only in letters."""
+SERVING_PREFIX = "serving_default_"  # of the names of a SavedModel's inputs
+# They hand a value on in another shape; those that only hand it on have one op as its source.
+_NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS
+_VERSION = re.compile(r"v\d+\Z")
+_BETWEEN = PASSED_ON | SCALES_AND_SHIFTS
+
+
+def is_converted(index: GraphIndex) -> bool:
+    """Whether a graph is of a converted model: the first of its ops that TensorFlow does not know
+    says so.
+    """
+    kinds, codes = index.kinds
+    for code, kind in enumerate(kinds):
+        if kind not in index.functions and index.typing.definition(kind) is None:
+            first = int(np.argmax(codes == code))
+            return ORIGINS in index.nodes[first].attr
+    return False
+
+
+def converted_pairs(model: GraphIndex, converted: GraphIndex) -> dict[int, int]:
+    """{op of a model: op of what was made of it that gives the same tensor}."""
+    return _Pairing(model, converted).pairs()
+
+
+class _Pairing:
+    def __init__(self, model: GraphIndex, converted: GraphIndex) -> None:
+        self._model, self._converted = model, converted
+        self._fed = np.ones(len(model), bool)
+
+    def pairs(self) -> dict[int, int]:
+        pairs = self._inputs()
+        if pairs:  # of the signatures of a model one was converted
+            self._fed &= forward(self._model, pairs)
+        origins = {other: one for one, other in pairs.items()}
+        rank = topological_rank(self._converted)
+        fed = forward(self._converted, pairs.values()) if pairs else np.ones(len(rank), bool)
+        for op in sorted(np.flatnonzero(fed).tolist(), key=rank.__getitem__):
+            if ORIGINS not in self._converted.nodes[op].attr:
+                continue
+            first = self._last_named(op)
+            if first is None:
+                first = self._reader_of_the_same_type(op, origins)
+            origin = None if first is None else self._with_joined_ops(op, first)
+            if origin is not None and self._may_be_equal(origin, op):
+                pairs[origin] = op  # of several that one op became the last gives its value
+                origins[op] = origin
+        return pairs
+
+    # Inputs
+
+    def _inputs(self) -> dict[int, int]:
+        """The placeholders of both, by name; where each graph has one more, that is it."""
+        ours, theirs = (
+            {
+                index.names[op].removeprefix(SERVING_PREFIX): op
+                for op, kind in enumerate(index.types)
+                if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op) != ("resource",)
+            }
+            for index in (self._model, self._converted)
+        )
+        pairs = {ours[name]: theirs[name] for name in ours if name in theirs}
+        rest = [
+            [op for name, op in one.items() if name not in other]
+            for one, other in ((ours, theirs), (theirs, ours))
+        ]
+        if len(rest[0]) == len(rest[1]) == 1:
+            pairs[rest[0][0]] = rest[1][0]
+        return {one: other for one, other in pairs.items() if self._may_be_equal(one, other)}
+
+    # Operators
+
+    def _last_named(self, op: int) -> int | None:
+        """The last op of the model of those that an operator has the names of; None where a name is
+        that of several.
+        """
+        names = self._converted.nodes[op].attr[ORIGINS].list.s
+        named = [self._ops_named(name.decode("utf-8", "replace")) for name in names]
+        if not any(named) or any(len(ops) > 1 for ops in named):
+            return None
+        return max((each for ops in named for each in ops), key=self._rank.__getitem__)
+
+    def _with_joined_ops(self, op: int, last: int) -> int | None:
+        """The op of the model that gives what an operator does, which adds a bias and applies an
+        activation too; None where these are not found after the last op that is known.
+        """
+        node, origin = self._converted.nodes[op], last
+        has_bias = node.op in BIASED and len(node.input) >= BIASED_INPUTS
+        if has_bias and self._model.types[last] in LAYER_KERNELS:
+            shift = self._next(last, CHANNEL_SHIFTS)
+            if shift is None:
+                return None
+            origin = shift
+        activation = node.attr["fused_activation_function"].s.decode("ascii", "replace")
+        if activation in ("", "NONE") or self._model.types[origin] == ACTIVATIONS.get(activation):
+            return origin
+        return self._next(origin, {ACTIVATIONS.get(activation, "")})
+
+    def _reader_of_the_same_type(self, op: int, origins: Mapping[int, int]) -> int | None:
+        """The op of an operator's type that reads what this reads; None if there are several."""
+        kind = self._converted.types[op]
+        wanted = {_plain(kind), _plain(OTHER_NAMES.get(kind, kind))}
+        sources = [origins[each] for each in self._converted.input_lists[op] if each in origins]
+        readers = [
+            reader
+            for reader in (self._readers(sources[0]) if sources else ())
+            if _plain(self._model.types[reader]) in wanted
+        ]
+        return readers[0] if len(readers) == 1 else None
+
+    def _readers(self, op: int) -> set[int]:
+        """The ops that read an op, past those that hand it on, scale it or shift it."""
+        readers, stack = set[int](), [op]
+        while stack:
+            for reader in self._model.consumer_lists[stack.pop()]:
+                if reader not in readers:
+                    readers.add(reader)
+                    stack += [reader] if self._model.types[reader] in _BETWEEN else []
+        return readers
+
+    def _next(self, op: int, wanted: Iterable[str]) -> int | None:
+        """The first op of some types that alone reads an op, past those that hand it on."""
+        while True:
+            readers = set(self._model.consumer_lists[op])
+            if len(readers) != 1:
+                return None
+            (op,) = readers
+            if self._model.types[op] in wanted:
+                return op
+            if self._model.types[op] not in _BETWEEN:
+                return None
+
+    def _ops_named(self, name: str) -> Sequence[int]:
+        """The ops that compute a value, of a name, whatever the scopes of calls around it; without
+        the number that makes several tensors of one name differ.
+        """
+        return self._of_name(name) or self._of_name(name.rstrip(digits))
+
+    def _of_name(self, name: str) -> Sequence[int]:
+        """The ops that compute a value, of a name, or of one that ends with it."""
+        ops = self._by_last_part.get(name.rpartition("/")[2], ())
+        ops = [op for op in ops if self._fed[op]]
+        full = [op for op in ops if self._model.names[op] == name]
+        return full or [op for op in ops if self._model.names[op].endswith(f"/{name}")]
+
+    @cached_property
+    def _by_last_part(self) -> Mapping[str, list[int]]:
+        by_last_part = defaultdict[str, list[int]](list)
+        for op, name in enumerate(self._model.names):
+            if self._model.types[op] not in _NO_VALUES:
+                by_last_part[name.rpartition("/")[2]].append(op)
+        return by_last_part
+
+    @cached_property
+    def _rank(self) -> Sequence[int]:
+        return topological_rank(self._model)
+
+    def _may_be_equal(self, one: int, other: int) -> bool:
+        """Whether the first outputs of two ops may have one shape, whatever the batch."""
+        shapes = self._model.shape(one, 0), self._converted.shape(other, 0)
+        if shapes[0] is None or shapes[1] is None:
+            return True
+        return len(shapes[0]) == len(shapes[1]) and all(
+            a is None or b is None or a == b
+            for a, b in zip(shapes[0][1:], shapes[1][1:], strict=True)
+        )
+
+
+def _plain(op_type: str) -> str:
+    """An op type as either runtime writes it: SOFTMAX and Softmax are one."""
+    return _VERSION.sub("", op_type.replace("_", "").lower())

@@ -1,0 +1,89 @@
+"""TensorFlow Lite's interpreter, which runs a model in a child process: a damaged one may end it.
+
+It runs without delegates, which keep no values of the tensors between their ops.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.naming import names_text
+from tfgraphwidget.runtime.sandbox.child_process import RUNS
+from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, call_apart
+from tfgraphwidget.sources import LiteModel, Quantization
+from tfgraphwidget.tensorflow_modules import tf
+
+Array = np.ndarray
+
+
+def run_lite_model(
+    model: LiteModel, outputs: Sequence[str], feeds: Mapping[str, object]
+) -> list[Array]:
+    """Compute tensors of a model; those of integers with a scale as what they represent.
+
+    Raises:
+        SessionRefused: A tensor is fed that is no input, or the interpreter cannot run the model.
+    """
+    if others := [name for name in feeds if name not in model.inputs]:
+        raise SessionRefused(
+            f"{names_text(others)}: TensorFlow Lite's interpreter is fed the inputs of a model "
+            f"alone; feed {names_text(sorted(model.inputs))}."
+        )
+    fed = {model.tensors[name]: np.asarray(value) for name, value in feeds.items()}
+    numbers = [model.tensors[name] for name in outputs]
+    arguments = (compute, model.data, fed, numbers, dict(model.quantized))
+    values: list[Array] = call_apart(lambda: RUNS.call(*arguments, seconds=PATIENCE))
+    return values
+
+
+def compute(
+    data: bytes,
+    feeds: Mapping[int, Array],
+    numbers: Sequence[int],
+    quantized: Mapping[int, Quantization],
+) -> list[Array]:
+    """Run a model: a job of the child process.
+
+    Args:
+        data: The bytes of the file.
+        feeds: Values of its inputs by their numbers.
+        numbers: The tensors to return.
+        quantized: What the integers of tensors represent.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the interpreter moves to another package
+        interpreter = tf.lite.Interpreter(
+            model_content=data,
+            experimental_preserve_all_tensors=True,
+            experimental_op_resolver_type=(
+                tf.lite.experimental.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            ),
+        )
+    inputs = {each["index"]: each for each in interpreter.get_input_details()}
+    for number, value in feeds.items():
+        if tuple(inputs[number]["shape"]) != value.shape:
+            interpreter.resize_tensor_input(number, value.shape)
+    interpreter.allocate_tensors()
+    for number, value in feeds.items():
+        dtype = inputs[number]["dtype"]
+        interpreter.set_tensor(number, _as_fed(value, dtype, quantized.get(number)))
+    interpreter.invoke()
+    return [_as_read(interpreter.get_tensor(number), quantized.get(number)) for number in numbers]
+
+
+def _as_fed(value: Array, dtype: type, quantization: Quantization | None) -> Array:
+    """A value as an input takes it: numbers that are not whole as the integers for them."""
+    if quantization is None or not np.issubdtype(value.dtype, np.floating):
+        return value.astype(dtype)
+    limits = np.iinfo(dtype)
+    integers = np.rint(value / quantization.scales[0]) + quantization.zero_points[0]
+    return np.asarray(np.clip(integers, limits.min, limits.max), dtype)
+
+
+def _as_read(value: Array, quantization: Quantization | None) -> Array:
+    """What a tensor represents."""
+    return value if quantization is None else quantization.to_numbers(value)

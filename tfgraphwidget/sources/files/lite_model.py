@@ -1,0 +1,353 @@
+"""TensorFlow Lite models (.tflite) as graphs: their operators are ops, their weights constants.
+
+The ops are of types that TensorFlow does not know (CONV_2D), so the graph can be looked at and
+compared; what runs it is TensorFlow Lite's interpreter, which has the file itself. An op is named
+after the tensor that it computes; TensorFlow Lite's converter gives it the names of all ops of the
+TensorFlow graph that it does the work of, and these are kept in ORIGINS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tfgraphwidget.errors import NotAGraph, NotRunnable
+from tfgraphwidget.graph import ORIGINS, TRUSTED
+from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources.files.container import Container, OpenOptions
+from tfgraphwidget.sources.files.flat_buffer import DamagedBuffer, FlatBuffer, Table
+from tfgraphwidget.sources.files.lite_schema import name_of, options_of
+from tfgraphwidget.sources.inference.dtypes import dtype_number
+from tfgraphwidget.sources.source import Source
+from tfgraphwidget.sources.tf_protos import message_classes
+
+MAGIC, MAGIC_AT = b"TFL3", 4  # which a file has after the offset of its root
+
+DEFAULT_SIGNATURE = "serving_default"
+CUSTOM = 32  # the operator's number that says that its name is in the file
+MOST_DIMENSIONS = 254  # of a shape, as in TensorFlow
+# Where the inputs of operators with weights are; the others are numbered.
+ROLES = {1: "weights", 2: "bias"}
+WITH_WEIGHTS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_3D"})
+# What integers represent that have a scale.
+QUANTIZED = {"int8": "qint8", "uint8": "quint8", "int16": "qint16", "int32": "qint32"}
+QUANTIZATION = "_quantization"  # the attribute that says what integers represent
+# Dtypes whose values lie in the file as TensorFlow has them.
+PLAIN = frozenset(
+    {
+        *("float16", "float32", "float64", "bfloat16", "bool", "complex64", "complex128"),
+        *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    }
+)
+
+
+class Quantization(NamedTuple):
+    """What integers represent: scale × (integer - zero point), for each part along an axis."""
+
+    scales: np.ndarray
+    zero_points: np.ndarray
+    axis: int
+
+    def to_numbers(self, integers: np.ndarray) -> np.ndarray:
+        """The numbers that integers represent."""
+        shape = [1] * integers.ndim
+        if len(self.scales) > 1:
+            shape[self.axis] = -1
+        scales, points = (part.reshape(shape) for part in (self.scales, self.zero_points))
+        return np.asarray((integers.astype(np.float64) - points) * scales, np.float32)
+
+    def __str__(self) -> str:
+        if len(self.scales) == 1:
+            return f"{self.scales[0]:.6g} × (integer - {self.zero_points[0]})"
+        return f"{len(self.scales)} scales along axis {self.axis}"
+
+
+@dataclass(frozen=True)
+class LiteModel:
+    """A TensorFlow Lite model as its interpreter takes it.
+
+    Attributes:
+        data: The bytes of the file.
+        tensors: The numbers of the tensors by their names in the graph, "conv:0".
+        inputs: The tensors of these that are fed.
+        quantized: What the integers of tensors represent, by number.
+    """
+
+    data: bytes = field(repr=False)
+    tensors: Mapping[str, int] = field(repr=False)
+    inputs: frozenset[str]
+    quantized: Mapping[int, Quantization] = field(repr=False)
+
+    def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:
+        """What a constant represents, of which the graph has the integers."""
+        quantization = self.quantized.get(self.tensors[tensor])
+        if quantization is None:
+            return stored
+        name = stored.dtype.names and stored.dtype.names[0]  # TensorFlow's dtypes of integers
+        return quantization.to_numbers(stored[name] if name else stored)
+
+
+def matches(container: Container) -> bool:
+    """Whether the bytes begin as a TensorFlow Lite model."""
+    return container.data[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC
+
+
+def open_model(container: Container, options: OpenOptions) -> Source:
+    """Open a model as a graph. Raises NotAGraph for a damaged one."""
+    from tfgraphwidget.sources.files.opening import open_message
+
+    reader = _read(container)
+    # Its operators compute, and nothing else; the interpreter has no others.
+    source = open_message(reader.meta, container.title, container.where, options, trust=TRUSTED)
+    why = (
+        f"{container.where} is a TensorFlow Lite model, which TensorFlow does not run; "
+        + in_cell("edit the model that it was converted from, and convert it again.")
+    )
+    source.notices = (why,)
+    source.live_refusal = why
+    source.revive = partial(_refuse, why)
+    source.lite_model = LiteModel(container.data, reader.numbers, reader.inputs, reader.quantized)
+    return source
+
+
+def _refuse(why: str) -> NoReturn:
+    raise NotRunnable(why)
+
+
+def describe(container: Container) -> list[dict[str, object]]:
+    """One summary of the graph of a model."""
+    from tfgraphwidget.sources.files.summary import summarize_graph
+
+    meta = container.messages.MetaGraphDef.FromString(_read(container).meta.SerializeToString())
+    return [summarize_graph(meta.graph_def, meta)]
+
+
+def _read(container: Container) -> _Reader:
+    try:
+        return _Reader(container.data)
+    except DamagedBuffer:
+        raise NotAGraph(
+            f"{container.where} is a TensorFlow Lite model that is truncated or damaged; copy or "
+            "convert it again."
+        ) from None
+
+
+class _Reader:
+    """Reads a model into a MetaGraphDef: the first of its subgraphs, which is the main one."""
+
+    def __init__(self, data: bytes) -> None:
+        model = FlatBuffer(data).root()
+        self._data = data
+        self._operator_codes = model.tables(1)
+        self._buffers = model.tables(4)
+        self._names = Counter[str]()
+        self.meta: Any = message_classes().MetaGraphDef()
+        self.numbers: dict[str, int] = {}
+        self.quantized: dict[int, Quantization] = {}
+        subgraphs = model.tables(2)
+        if not subgraphs:
+            raise DamagedBuffer
+        main, *_ = subgraphs
+        self._tensors = main.tables(0)
+        self._names_of: dict[int, str] = {}  # of tensors, once what gives them is there
+        self._add_inputs(main)
+        self.inputs = frozenset(self.numbers)
+        for operator in main.tables(3):
+            self._add_operator(operator)
+        for signature in model.tables(7):
+            if signature.number(4, "I") == 0:
+                self._add_signature(signature)
+        if not self.meta.signature_def:
+            self._add_signature_of_subgraph(main)
+
+    # What gives tensors
+
+    def _add_inputs(self, subgraph: Table) -> None:
+        for number in subgraph.vector(1, "<i4").tolist():
+            node = self._add_node(self._unique(self._tensor_name(number)), "Placeholder")
+            node.attr["dtype"].type = self._dtype(number)
+            self._set_shape(node.attr["shape"].shape, number)
+            self._note(node.name, 0, number)
+
+    def _add_operator(self, operator: Table) -> None:
+        code = self._operator_codes[
+            self._check_number(operator.number(0, "I"), self._operator_codes)
+        ]
+        number = max(code.number(0, "b"), code.number(3, "i"))
+        custom = code.text(1) if number == CUSTOM else ""
+        kind = re.sub(r"\W", "_", custom) or name_of("operator", number) or f"OPERATOR_{number}"
+        outputs = [each for each in operator.vector(2, "<i4").tolist() if each >= 0]
+        origins = self._tensor(outputs[0]).text(3).split(";") if outputs else []
+        scope = self._tensor_name(outputs[0]).rpartition("/")[0] if outputs else ""
+        name = self._unique("/".join(filter(None, (scope, kind.lower()))))
+        sources = [
+            self._source(each, name, kind, slot)
+            for slot, each in enumerate(operator.vector(1, "<i4").tolist())
+            if each >= 0
+        ]
+        node = self._add_node(name, kind)
+        node.input.extend(sources)
+        for key, value in self._options(operator):
+            _set_attribute(node.attr[key], value)
+        node.attr[ORIGINS].list.s.extend(_without_port(each).encode() for each in origins)
+        for port, each in enumerate(outputs):
+            node.attr["Tout"].list.type.append(self._dtype(each))
+            self._set_shape(node.attr["_output_shapes"].list.shape.add(), each)
+            self._note(name, port, each)
+            if each in self.quantized:
+                node.attr[QUANTIZATION].s = str(self.quantized[each]).encode()
+
+    @staticmethod
+    def _options(operator: Table) -> Iterator[tuple[str, object]]:
+        table = operator.table(4)
+        if table is not None:
+            yield from options_of(operator.number(3, "B"), table)
+
+    def _source(self, number: int, consumer: str, kind: str, slot: int) -> str:
+        """The name of a tensor that an operator reads; a constant becomes an op here."""
+        if number not in self._names_of:
+            role = ROLES.get(slot, "") if kind in WITH_WEIGHTS else ""
+            self._add_constant(number, f"{consumer}/{role or f'input_{slot}'}")
+        name = self._names_of[number]
+        return name.removesuffix(":0")
+
+    def _add_constant(self, number: int, name: str) -> None:
+        """The op of a tensor that no operator gives: a constant, or what the model remembers."""
+        tensor, dtype = self._tensor(number), self._dtype_name(number)
+        shape = tensor.vector(0, "<i4").tolist()
+        content = self._content(tensor)
+        size = int(np.prod(shape, dtype=np.int64)) if min(shape, default=0) >= 0 else -1
+        is_plain = dtype in PLAIN and tensor.table(6) is None
+        if is_plain and size >= 0 and len(content) == size * np.dtype(_numpy_name(dtype)).itemsize:
+            node = self._add_node(self._unique(name), "Const")
+            node.attr["dtype"].type = self._dtype(number)
+            node.attr["value"].tensor.dtype = self._dtype(number)
+            self._set_shape(node.attr["value"].tensor.tensor_shape, number)
+            node.attr["value"].tensor.tensor_content = content
+        else:  # text, four bits a number, sparse, or a variable
+            node = self._add_node(self._unique(name), "VARIABLE" if not content else "CONSTANT")
+            node.attr["Tout"].list.type.append(self._dtype(number))
+            self._set_shape(node.attr["_output_shapes"].list.shape.add(), number)
+            node.attr[ORIGINS].list.s.append(tensor.text(3).encode())
+        self._note(node.name, 0, number)
+        if number in self.quantized:
+            node.attr[QUANTIZATION].s = str(self.quantized[number]).encode()
+
+    def _add_signature(self, signature: Table) -> None:
+        signature_def = self.meta.signature_def[signature.text(2) or DEFAULT_SIGNATURE]
+        for field_number, infos in ((0, signature_def.inputs), (1, signature_def.outputs)):
+            for entry in signature.tables(field_number):
+                number = entry.number(1, "I")
+                if number in self._names_of:
+                    self._set_info(infos[entry.text(0)], number)
+
+    def _add_signature_of_subgraph(self, subgraph: Table) -> None:
+        """The inputs and outputs of a file without a signature, by the names of their tensors."""
+        signature_def = self.meta.signature_def[DEFAULT_SIGNATURE]
+        for field_number, infos in ((1, signature_def.inputs), (2, signature_def.outputs)):
+            for number in subgraph.vector(field_number, "<i4").tolist():
+                if number in self._names_of:
+                    self._set_info(infos[_without_port(self._names_of[number])], number)
+
+    def _set_info(self, info: Any, number: int) -> None:
+        """What a signature says of a tensor."""
+        info.name, info.dtype = self._names_of[number], self._dtype(number)
+        self._set_shape(info.tensor_shape, number)
+
+    # Tensors
+
+    def _tensor(self, number: int) -> Table:
+        return self._tensors[self._check_number(number, self._tensors)]
+
+    @staticmethod
+    def _check_number(number: int, things: list[Table]) -> int:
+        if not 0 <= number < len(things):
+            raise DamagedBuffer
+        return number
+
+    def _content(self, tensor: Table) -> bytes:
+        """The value of a constant as the file has it; empty for what is none."""
+        buffer = self._buffers[self._check_number(tensor.number(2, "I"), self._buffers)]
+        offset, size = buffer.number(1, "Q"), buffer.number(2, "Q")
+        if offset > 1:  # values of large models lie after the tables
+            return self._data[offset : offset + size]
+        return buffer.vector(0, "u1").tobytes()
+
+    def _dtype_name(self, number: int) -> str:
+        return name_of("dtype", self._tensor(number).number(1, "b")).lower()
+
+    def _dtype(self, number: int) -> int:
+        """TensorFlow's number of the dtype of a tensor; of integers with a scale a quantized
+        one.
+        """
+        name = self._dtype_name(number)
+        return dtype_number(QUANTIZED.get(name, name) if self._quantization(number) else name)
+
+    def _quantization(self, number: int) -> Quantization | None:
+        """What the integers of a tensor represent."""
+        if number not in self.quantized:
+            table = self._tensor(number).table(4)
+            scales = np.empty(0, "<f4") if table is None else table.vector(2, "<f4")
+            if table is None or not len(scales):
+                return None
+            points = table.vector(3, "<i8")
+            if len(points) != len(scales):
+                points = np.zeros(len(scales), "<i8")
+            self.quantized[number] = Quantization(scales, points, table.number(6, "i"))
+        return self.quantized[number]
+
+    def _set_shape(self, shape: Any, number: int) -> None:
+        tensor = self._tensor(number)
+        sizes = tensor.vector(7, "<i4")
+        if not len(sizes):
+            sizes = tensor.vector(0, "<i4")
+        if len(sizes) > MOST_DIMENSIONS:
+            raise DamagedBuffer
+        for size in sizes.tolist():
+            shape.dim.add(size=max(size, -1))
+
+    # Names
+
+    def _tensor_name(self, number: int) -> str:
+        """The name of the op that gives a tensor: the first that the converter has kept."""
+        first = _without_port(self._tensor(number).text(3).partition(";")[0])
+        name = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", first)
+        return name if re.match(r"[A-Za-z0-9.]", name) else f"tensor_{number}{name}"
+
+    def _unique(self, name: str) -> str:
+        self._names[name] += 1
+        count = self._names[name]
+        return name if count == 1 else self._unique(f"{name}_{count - 1}")
+
+    def _add_node(self, name: str, kind: str) -> Any:
+        return self.meta.graph_def.node.add(name=name, op=kind)
+
+    def _note(self, name: str, port: int, number: int) -> None:
+        self._names_of[number] = f"{name}:{port}"
+        self.numbers[f"{name}:{port}"] = number
+
+
+def _without_port(name: str) -> str:
+    return re.sub(r":\d+\Z", "", name)
+
+
+def _numpy_name(dtype: str) -> str:
+    return "uint16" if dtype == "bfloat16" else dtype
+
+
+def _set_attribute(attribute: Any, value: object) -> None:
+    """Set an AttrValue to a number, a truth value or a text."""
+    if isinstance(value, bool):
+        attribute.b = value
+    elif isinstance(value, int):
+        attribute.i = value
+    elif isinstance(value, float):
+        attribute.f = value
+    else:
+        attribute.s = str(value).encode()
