@@ -237,3 +237,21 @@ def test_an_edited_model_of_tensorflow_lite_is_not_run(tmp_path: Path) -> None:
         editor.compare(feeds, tensors=["renamed:0"])
     editor.undo()
     assert not editor.compare(feeds, file, "all")
+
+
+def test_nothing_is_marked_in_what_is_looked_at(tmp_path: Path) -> None:
+    """The marks of a signature select all that is between, and that hides other colors."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        y = tf.nn.relu(x * 2.0, name="y")
+        v1.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"y": y})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            converter = v1.lite.TFLiteConverter.from_session(session, [x], [y])
+            (tmp_path / "model.tflite").write_bytes(converter.convert())
+    assert tgw.edit(tmp_path / "saved").selection is not None
+    assert tgw.edit(tmp_path / "model.tflite").selection is None
+    both = tgw.beside(tmp_path / "saved", tmp_path / "model.tflite")
+    assert both.before.selection is None
+    editor = tgw.edit(tmp_path / "saved")
+    assert tgw.beside(editor, tmp_path / "model.tflite").before.selection is not None

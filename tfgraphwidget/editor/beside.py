@@ -506,8 +506,14 @@ def open_beside(
 
 
 def _editor_of(thing: object, open_editor: Callable[[object], Editor]) -> Editor:
-    """The editor that was given, or one of what `tgw.edit` opens."""
-    return open_editor(thing) if navigator_of(thing) is None else thing
+    """The editor that was given, or one of what `tgw.edit` opens: without the marks of a signature,
+    whose color would cover those of differences.
+    """
+    if navigator_of(thing) is not None:
+        return thing
+    editor = open_editor(thing)
+    editor._core.view.choose(None)
+    return editor
 
 
 def _original(editor: Editor) -> Editor:
