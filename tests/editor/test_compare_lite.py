@@ -111,8 +111,9 @@ def numbers_by_tensor(comparison: Comparison) -> dict[str, float]:
     return {each.name: each.scaled for each in comparison}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.parametrize("name", MODELS)
 def test_no_tensor_is_paired_with_another_one(name: str, conversion: str, tmp_path: Path) -> None:
     """A wrong pair would differ, as all values are random."""
     keras.utils.set_random_seed(0)
@@ -137,6 +138,7 @@ def test_no_tensor_is_paired_with_another_one(name: str, conversion: str, tmp_pa
         assert all("einsum" in op or "/mul" in op for op in missed), missed
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("wrong", ["conv", "depthwise", "scores"])
 def test_the_operator_whose_weights_are_wrong_is_named(wrong: str, tmp_path: Path) -> None:
     keras.utils.set_random_seed(0)
@@ -179,6 +181,7 @@ def test_what_was_converted_is_one_sentence(tmp_path: Path) -> None:
     assert b"FULLY_CONNECTED" in page.read_bytes() or page.stat().st_size > 100_000
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", ["keras", "session", "function", "frozen"])
 def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: Path) -> None:
     file = tmp_path / "model.tflite"

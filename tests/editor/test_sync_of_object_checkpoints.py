@@ -136,7 +136,7 @@ WAYS: dict[str, Callable[[Any, Path], str]] = {
 
 @pytest.mark.parametrize("is_trained", [False, True], ids=["", "trained"])
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_each_way_to_write_a_checkpoint_gives_all_values(
     kind: str, is_trained: bool, tmp_path: Path
 ) -> None:
