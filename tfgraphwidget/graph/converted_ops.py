@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from string import digits
 
 import numpy as np
 
+from tfgraphwidget.graph.contraction import WEIGHTS
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
     CHANNEL_SHIFTS,
     CONSTANT_LIKE,
+    FUSED_BATCH_NORMS,
     HANDLES,
     LAYER_KERNELS,
     PASSED_ON,
@@ -52,7 +55,6 @@ SERVING_PREFIX = "serving_default_"  # of the names of a SavedModel's inputs
 # They hand a value on in another shape; those that only hand it on have one op as its source.
 _NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS
 _VERSION = re.compile(r"v\d+\Z")
-_BETWEEN = PASSED_ON | SCALES_AND_SHIFTS
 
 
 def is_converted(index: GraphIndex) -> bool:
@@ -136,14 +138,57 @@ class _Pairing:
         node, origin = self._converted.nodes[op], last
         has_bias = node.op in BIASED and len(node.input) >= BIASED_INPUTS
         if has_bias and self._model.types[last] in LAYER_KERNELS:
-            shift = self._next(last, CHANNEL_SHIFTS)
+            shift = self._next(last, self._is_shift)
             if shift is None:
                 return None
             origin = shift
         activation = node.attr["fused_activation_function"].s.decode("ascii", "replace")
-        if activation in ("", "NONE") or self._model.types[origin] == ACTIVATIONS.get(activation):
-            return origin
-        return self._next(origin, {ACTIVATIONS.get(activation, "")})
+        wanted = ACTIVATIONS.get(activation, "")
+        if activation not in ("", "NONE") and self._model.types[origin] != wanted:
+            applied = self._next(origin, lambda op: self._model.types[op] == wanted)
+            if applied is None:
+                return None
+            origin = applied
+        return None if self._is_folded_further(origin) else origin
+
+    def _is_scaled(self, op: int) -> bool:
+        """Whether an op scales or shifts by weights, as a batch norm and a bias do."""
+        types = SCALES_AND_SHIFTS | FUSED_BATCH_NORMS
+        return self._model.types[op] in types and any(
+            self._weights[each] for each in self._model.input_lists[op]
+        )
+
+    def _is_shift(self, op: int) -> bool:
+        return self._is_scaled(op) and self._model.types[op] in CHANNEL_SHIFTS | FUSED_BATCH_NORMS
+
+    def _is_folded_further(self, op: int) -> bool:
+        """Whether what scales or shifts an op further on is of no operator, so that it may have
+        been folded into this one's weights.
+        """
+        further = self._next(op, self._is_scaled)
+        return further is not None and further not in self._every_named
+
+    @cached_property
+    def _every_named(self) -> frozenset[int]:
+        """The ops of the model that any operator has the name of."""
+        names = {
+            name.decode("utf-8", "replace")
+            for node in self._converted.nodes
+            if ORIGINS in node.attr
+            for name in node.attr[ORIGINS].list.s
+        }
+        return frozenset(op for name in names for op in self._ops_named(name))
+
+    @cached_property
+    def _weights(self) -> Mask:
+        """Constants and variables, captured ones too, and what is computed of them alone."""
+        model = self._model
+        fed = [
+            op
+            for op in np.flatnonzero(np.diff(model.inputs.start) == 0).tolist()
+            if model.types[op] not in WEIGHTS and model.dtypes(op) != ("resource",)
+        ]
+        return ~forward(model, fed, controls=False)
 
     def _reader_of_the_same_type(self, op: int, origins: Mapping[int, int]) -> int | None:
         """The op of an operator's type that reads what this reads; None if there are several."""
@@ -164,19 +209,22 @@ class _Pairing:
             for reader in self._model.consumer_lists[stack.pop()]:
                 if reader not in readers:
                     readers.add(reader)
-                    stack += [reader] if self._model.types[reader] in _BETWEEN else []
+                    is_passed = self._model.types[reader] in PASSED_ON or self._is_scaled(reader)
+                    stack += [reader] if is_passed else []
         return readers
 
-    def _next(self, op: int, wanted: Iterable[str]) -> int | None:
-        """The first op of some types that alone reads an op, past those that hand it on."""
+    def _next(self, op: int, is_wanted: Callable[[int], bool]) -> int | None:
+        """The first op that is wanted and alone reads an op, past those that hand it on, scale it
+        or shift it.
+        """
         while True:
             readers = set(self._model.consumer_lists[op])
             if len(readers) != 1:
                 return None
             (op,) = readers
-            if self._model.types[op] in wanted:
+            if is_wanted(op):
                 return op
-            if self._model.types[op] not in _BETWEEN:
+            if self._model.types[op] not in PASSED_ON and not self._is_scaled(op):
                 return None
 
     def _ops_named(self, name: str) -> Sequence[int]:
