@@ -530,7 +530,7 @@ def requested_signatures(
             + " but not both."
         )
     if signatures is inputs is outputs is None:
-        inputs, outputs = boundary = core.view.boundary
+        inputs, outputs = boundary = core.arguments.marked_tensors
         own_signatures = core.executor.signatures if len(core.navigator.path) == 1 else ()
         is_chosen = export.is_chosen(boundary, core.index, core.source.signature, own_signatures)
         if own_signatures and (not is_chosen or _is_one_of(core, boundary, own_signatures)):
