@@ -575,7 +575,9 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
         return core.view.boundary
     arguments, results = core.executor.inputs_and_outputs
     if results:
-        return arguments, tuple(results.values())
+        captured = core.view.body.constants  # which the call of a SavedModel's function gives
+        inputs = tuple(name for name in arguments if split_tensor(name)[0] not in captured)
+        return inputs, tuple(results.values())
     state = core.index, core.executor.signatures
     if core.apparent is None or core.apparent[0] is not state[0] or core.apparent[1] != state[1]:
         try:
