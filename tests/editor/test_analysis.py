@@ -214,6 +214,27 @@ def test_another_has_its_own_values_if_it_has_any(editor: tgw.GraphEditor, saved
     assert not mine.compare({"x": ROWS}, other=editor).same
 
 
+@pytest.mark.parametrize("open_", [str, tgw.edit], ids=["path", "editor"])
+def test_the_flat_graph_of_a_saved_model_is_compared_with_its_signature(
+    open_: Any, tmp_path: Path
+) -> None:
+    """The call of another signature has the name that the flat graph gives its outputs."""
+    module = tf.Module()
+    module.w = tf.Variable([[1.0, 2.0], [3.0, -4.0], [0.5, 0.25]], name="w")
+    spec = [tf.TensorSpec([None, 3], tf.float32, "x")]
+    module.double = tf.function(lambda x: {"y": x @ module.w, "z": 2.0 * x}, input_signature=spec)
+    module.negate = tf.function(lambda x: {"y": -x @ module.w, "z": -x}, input_signature=spec)
+    signatures = {"another": module.negate, "serving_default": module.double}
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures)
+    flat = tgw.edit(tgw.edit(tmp_path / "saved").save(tmp_path / "flat.pb", frozen=True))
+    found = flat.compare({flat.inputs[0]: ROWS}, open_(tmp_path / "saved"))
+    assert found.same
+    assert [output.name for output in found] == list(flat.outputs)
+    flat.set_constant(flat.find("type:Const shape:3x2").ops[0], np.zeros([3, 2]))
+    changed = flat.compare({flat.inputs[0]: ROWS}, open_(tmp_path / "saved"))
+    assert [output.differs for output in changed] == [True, False]
+
+
 def test_random_ops_are_reported_as_such() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [3], name="x")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -169,3 +170,14 @@ def test_an_argument_that_nothing_uses_stays_when_the_body_is_frozen_or_stripped
 def test_inputs_that_are_all_unused_are_no_way_to_the_outputs() -> None:
     with pytest.raises(NoPath, match="labels"):
         tgw.example().clone("labels:0", "net/logits:0", into="b")
+
+
+def test_a_constant_that_a_saved_function_captures_is_no_input(tmp_path: Path) -> None:
+    module, rows = tf.Module(), tf.constant(np.arange(3000, dtype=np.float32).reshape(1000, 3))
+    spec = [tf.TensorSpec([None], tf.int32, "places")]
+    module.call = tf.function(lambda places: tf.gather(rows, places) * 2.0, input_signature=spec)
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.call)
+    editor = tgw.edit(tmp_path / "saved")
+    assert editor.inputs == ("places:0",)
+    copy = editor.clone(editor.inputs, editor.outputs, into="copy")
+    assert np.array_equal(copy(tf.constant([1, 7])), 2 * rows.numpy()[[1, 7]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,25 @@ def test_the_first_round_of_a_loop_in_a_loop_is_found() -> None:
     assert found.first_divergence is not None
     assert (found.first_divergence.op, found.first_divergence.round) == ("while/while/odd", 1)
     assert not compared(nested_loops(), nested_loops())
+
+
+def test_a_loop_in_a_loop_that_keeps_lists_for_gradients_is_looked_into() -> None:
+    """The outer loop has lists of the lists of the inner one, which have no values in Python."""
+
+    def trained(odd: Callable[[tf.Tensor], tf.Tensor]) -> tf.Graph:
+        def outer(i: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            rounds = v1.while_loop(lambda j, _: j < 2, lambda j, z: (j + 1, odd(z)), [0, y])
+            return i + 1, rounds[1]
+
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, X.shape, name="x")
+            y = tf.identity(v1.while_loop(lambda i, _: i < 3, outer, [0, x])[1], name="y")
+            tf.gradients(y, x)
+        return graph
+
+    first = compared(trained(tf.sin), trained(tf.tanh)).first_divergence
+    assert first is not None
+    assert (first.op_type, first.round, len(first.path)) == ("Sin", 1, 2)
 
 
 @pytest.mark.parametrize("v2", [True, False])

@@ -176,3 +176,19 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     assert (
         loaded.signatures["serving_default"](tf.constant(words))["y"].numpy().tolist() == expected
     )
+
+
+def test_a_training_step_among_the_marks_is_left_out_of_what_is_saved(tmp_path: Path) -> None:
+    """A clone of a training step marks it, and it gives no tensor."""
+    editor = tgw.example()
+    editor.clone("x:0", ["net/logits:0", "train"], into="agent", placeholders=True)
+    editor.undo()
+    assert editor.outputs == ("net/logits:0", "train")
+    logits = editor.session.run("net/logits:0", {"x:0": X})
+    editor.save(tmp_path / "graph.meta")
+    assert (tmp_path / "graph.index").exists()
+    editor.save(f"{tmp_path}/saved/")
+    saved = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
+    assert list(saved.structured_outputs) == ["logits"]
+    assert np.array_equal(saved(tf.constant(X))["logits"], logits)
+    assert np.array_equal(editor.to_module()(X), logits)

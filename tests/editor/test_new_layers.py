@@ -284,6 +284,51 @@ def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(
     np.testing.assert_allclose(loaded(X)[1], again(X)[1], atol=1e-6)
 
 
+def with_relu_layer() -> Any:
+    keras.utils.set_random_seed(0)
+    dense, relu_layer = keras.layers.Dense, keras.layers.ReLU
+    return keras.Sequential(
+        [keras.Input((4,)), dense(8, name="first"), relu_layer(name="relu"), dense(3, name="last")]
+    )
+
+
+def noise(name: str) -> Any:
+    return keras.layers.GaussianNoise(0.5, name=name, seed=1)
+
+
+def test_a_layer_that_does_something_only_in_training_is_a_layer_of_the_model() -> None:
+    """Outside of training it gives back what it is given, so no op of the graph is its own."""
+    model = sequential()
+    editor = tgw.edit(model)
+    editor.insert(relu(editor), noise("late"))
+    editor.insert(relu(editor), noise("early"))
+    editor.insert(editor.inputs[0], noise("first_of_all"))
+    again = editor.to_keras()
+    assert names(again) == ["first_of_all", "first", "early", "late", "norm", "last"]
+    np.testing.assert_allclose(again(X), model(X), atol=1e-6)
+    assert not np.allclose(again(X, training=True), again(X, training=True))
+    editor.undo()
+    assert names(editor.to_keras()) == ["first", "early", "late", "norm", "last"]
+
+
+@pytest.mark.parametrize("remove", [False, True])
+def test_a_layer_that_does_something_only_in_training_takes_the_place_of_another(
+    remove: bool,
+) -> None:
+    editor = tgw.edit(with_relu_layer())
+    editor.replace(relu(editor), noise("noise"), remove=remove)
+    again = editor.to_keras()
+    assert names(again) == ["first", "noise", "last"]
+    np.testing.assert_allclose(again(X), editor.to_module()(X), atol=1e-6)
+
+
+def test_a_layer_by_which_a_pattern_is_replaced_is_refused_in_layers() -> None:
+    editor = tgw.edit(with_relu_layer())
+    editor.replace_all("Relu(x)", noise("noise"))
+    with pytest.raises(GraphEditError, match="it adds ops that are of no layer"):
+        editor.to_keras()
+
+
 def test_a_model_with_branches_stays_one() -> None:
     editor = tgw.edit(branched())
     editor.insert(relu(editor), keras.layers.Dense(8, name="extra"))

@@ -41,6 +41,12 @@ def test_undo_hides_the_clone_and_redo_brings_it_back(
     assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch}))
 
 
+def test_a_step_prints_as_its_sentence(editor: GraphEditor) -> None:
+    editor.rename("net/logits", "net/scores")
+    assert repr(editor.history[-1]) == "<Step: Renamed net/logits to net/scores>"
+    assert repr(editor.history.done) == "(<Step: Renamed net/logits to net/scores>,)"
+
+
 def test_undo_and_redo_many_times(editor: GraphEditor) -> None:
     states = [visible(editor)]
     for k in range(4):

@@ -221,6 +221,70 @@ def test_a_part_that_is_left_and_entered_again_is_refused(line: tf.Graph) -> Non
         editor.replace(editor.ops("a", "a/y", "c", "c/y"), lambda x, b: (x, b))
 
 
+@pytest.fixture
+def counted() -> tf.Graph:
+    """x -> relu -> y, and each run of relu counts one up first; group waits for relu."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        count = v1.get_variable("count", [], initializer=v1.zeros_initializer(), use_resource=True)
+        with tf.control_dependencies([tf.group(count.assign_add(1.0), name="up")]):
+            relu = tf.nn.relu(x, name="relu")
+        tf.identity(relu, name="y")
+        with tf.control_dependencies([relu]):
+            tf.no_op(name="group")
+        v1.global_variables_initializer()
+    return graph
+
+
+@pytest.mark.parametrize("remove", [False, True])
+@pytest.mark.parametrize(
+    "by", ["Elu", tf.nn.elu, lambda x: 2.0 * tf.sigmoid(x)], ids=["type", "one op", "several ops"]
+)
+def test_what_takes_the_place_of_an_op_waits_for_what_that_waited_for(
+    counted: tf.Graph, by: Any, remove: bool
+) -> None:
+    with v1.Session(graph=counted) as session:
+        session.run("init")
+        editor = tgw.edit(counted, session=session)
+        editor.replace("relu", by, remove=remove)
+        session.run("y:0", X)
+        assert session.run("count/Read/ReadVariableOp:0") == 1
+        session.run("group", X)
+        assert session.run("count/Read/ReadVariableOp:0") == 2
+        editor.undo()
+        session.run(["y:0", "group"], X)
+        assert session.run("count/Read/ReadVariableOp:0") == 3
+
+
+def test_what_waits_for_a_removed_op_waits_for_the_new_one(counted: tf.Graph) -> None:
+    editor = tgw.edit(counted)
+    editor.replace("relu", "Elu", remove=True, name="elu")
+    assert editor.ops("group").control_inputs == ("^elu",)
+
+
+@pytest.mark.parametrize("by", [lambda x: x, "other"], ids=["no op", "ops of the graph"])
+def test_what_no_new_op_waits_for_is_said(counted: tf.Graph, by: Any) -> None:
+    with counted.as_default():
+        tf.negative(v1.placeholder(tf.float32, [None, 2], name="z"), name="other")
+    done = tgw.edit(counted).replace("relu", by)
+    assert "'relu' waits for 'up'; what takes its place does not." in done.notes
+
+
+def test_a_part_that_waits_for_what_it_computes_is_refused() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        a = tf.negative(x, name="a")
+        b = tf.square(a, name="b")
+        with tf.control_dependencies([b]):
+            tf.identity(tf.exp(a, name="c"), name="y")
+    editor = tgw.edit(graph)
+    with pytest.raises(
+        GraphEditError, match=r"'b' goes into the selection and depends on what comes out of it"
+    ):
+        editor.replace(editor.ops("a", "c"), lambda x: (x + 1.0, x + 2.0))
+
+
 @pytest.mark.parametrize("by", ["other", "other/"])
 def test_the_line_of_a_replacement_by_a_scope_does_it_again(blocks: tf.Graph, by: str) -> None:
     whole = blocks.as_graph_def()

@@ -34,6 +34,13 @@ def zero_state(x: tf.Tensor, n: int) -> tf.Tensor:
     return state
 
 
+def constant_state(x: tf.Tensor, n: int) -> tf.Tensor:
+    state = tf.zeros([n, 3])
+    for _ in range(2):
+        state = tf.tanh(tf.concat([x, state], 1) @ tf.ones([5, 3]))
+    return state
+
+
 # Each as people write it with a batch of n.
 CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
     "reshape": (lambda x, n: tf.reshape(x, [n, 1, 2]), [2]),
@@ -59,6 +66,7 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
         lambda x, n: x + tf.cast(tf.raw_ops.Range(start=0, limit=n, delta=1), tf.float32)[:, None],
         [2],
     ),
+    "tile beside it": (lambda x, n: tf.concat([x, tf.tile([[1.0, 2.0]], [n, 1])], 1), [2]),
     "reshape to a part of the shape": (lambda x, _: tf.reshape(x, [tf.shape(x)[0], -1]), [2, 3]),
     "reshape to parts of the shape": (
         lambda x, _: tf.reshape(x, tf.stack([tf.shape(x)[0], 6])),
@@ -104,6 +112,43 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     assert given.shape == tuple(wanted.as_list())
     editor.undo()
     assert saved(editor, tmp_path) == before
+
+
+@pytest.mark.parametrize("size", [6, 1])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, n: tf.concat([x, tf.zeros([n, 1])], 1),
+        lambda x, n: tf.stack([x, tf.ones([n, 2])]),
+        lambda x, n: x + tf.ones([n, 1]),
+        lambda x, n: tf.where(x > 0.5, x, tf.ones([n, 2])),
+        constant_state,
+    ],
+    ids=["concatenated", "stacked", "added", "chosen", "state"],
+)
+def test_a_constant_of_one_number_beside_the_input_has_the_new_size(
+    build: Callable[[tf.Tensor, int], tf.Tensor], size: int, tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, 2]), tmp_path))
+    rows = np.random.default_rng(0).normal(size=(size, 2)).astype(np.float32)
+    done = editor.passes.change_batch_size(size)
+    assert not [note for note in done.notes if "still holds" in note]
+    with v1.Session(graph=graph_of(lambda x: build(x, size), [size, 2])) as session:
+        wanted = session.run("y:0", {"x:0": rows})
+    assert np.array_equal(ran(editor, tmp_path, "y:0", {"x:0": rows}), wanted)
+
+
+def test_a_constant_of_other_numbers_beside_the_input_is_fed_first(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: tf.concat([x, [[1.0], [2.0]]], 1), [2, 3])
+    name = tgw.edit(graph).find("type:Const shape:2x1").ops[0]
+    editor = tgw.edit(written(graph, tmp_path))
+    with pytest.raises(GraphEditError, match=rf"make it an input first: editor.detach\('{name}'\)"):
+        editor.passes.change_batch_size(3)
+    (placeholder,) = editor.detach(name).added
+    editor.passes.change_batch_size(3)
+    editor.set_constant(placeholder, [[5.0], [6.0], [7.0]])
+    given = ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 3))})
+    assert given[:, 3].tolist() == [5, 6, 7]
 
 
 def nested(build: Callable[[tf.Tensor], tf.Tensor]) -> Callable[[tf.Tensor], tf.Tensor]:

@@ -38,6 +38,14 @@ def of_clone() -> Any:
     return tgw.edit(backbone()).clone(into="copy")
 
 
+def of_module_of(model: Any) -> Any:
+    return tgw.edit(model).to_module()
+
+
+def of_clone_of(model: Any) -> Any:
+    return tgw.edit(model).clone(into="copy")
+
+
 def of_part() -> Any:
     editor = tgw.edit(backbone())
     return editor.clone(None, editor.find("type:Tanh").ops[0], into="part")
@@ -189,6 +197,35 @@ def test_several_inputs_are_a_list_or_a_dict(tmp_path: Path) -> None:
     assert np.allclose(
         keras.models.load_model(tmp_path / "net.keras")([X, 2 * X]), wanted, atol=1e-6
     )
+
+
+NESTED_INPUTS: dict[str, Callable[[Any, Any], Any]] = {
+    "dict": lambda a, b: {"b": b, "a": a},
+    "list": lambda a, b: [a, b],
+    "tuple": lambda a, b: (a, b),
+    "list in a dict": lambda a, b: {"both": [a, b]},
+    "list of one": lambda a, _: [a],
+}
+
+
+@pytest.mark.parametrize("make", [of_module_of, of_clone_of], ids=["module", "clone"])
+@pytest.mark.parametrize("nest", NESTED_INPUTS.values(), ids=NESTED_INPUTS)
+def test_the_layer_of_a_keras_model_takes_its_inputs_nested_as_the_model_does(
+    nest: Callable[[Any, Any], Any], make: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    keras.utils.set_random_seed(0)
+    a, b = keras.Input((4,), name="a"), keras.Input((4,), name="b")
+    ends = keras.tree.flatten(nest(a, b))
+    both = ends[0] if len(ends) == 1 else keras.layers.Subtract()(ends)
+    model = keras.Model(nest(a, b), {"out": keras.layers.Dense(2)(both)})
+    module, wanted = make(model), np.asarray(model(nest(X, 2 * X))["out"])
+    assert np.allclose(module.layer()(nest(X, 2 * X))["out"], wanted, atol=1e-6)
+    net = keras.Model(nest(a, b), module(nest(a, b)))
+    assert np.allclose(net(nest(X, 2 * X))["out"], wanted, atol=1e-6)
+    net.save(tmp_path / "net.keras")
+    loaded = keras.models.load_model(tmp_path / "net.keras")
+    assert np.allclose(loaded(nest(X, 2 * X))["out"], wanted, atol=1e-6)
+    assert len(net.trainable_variables) == len(loaded.trainable_variables) == 2
 
 
 def test_a_file_whose_layer_does_more_than_compute_is_loaded_when_the_user_says_so(

@@ -393,3 +393,14 @@ def test_said_is_the_old_name_of_the_summary_of_measured_costs() -> None:
     measured = Measurement({"b": Cost(1.0, 2.0)}, {"a": "b", "b": "b"}, runs=3)
     with pytest.warns(DeprecationWarning, match=r"Measured\.summary"):
         assert measured.said == measured.summary
+
+
+def test_a_function_that_reads_a_table_from_outside_is_refused_in_a_sentence() -> None:
+    initializer = tf.lookup.KeyValueTensorInitializer([1, 2], [3.0, 4.0])
+    table = tf.lookup.StaticHashTable(initializer, -1.0)
+    looked_up = tf.function(
+        lambda q: 2.0 * table.lookup(q), input_signature=[tf.TensorSpec([None], tf.int32, "q")]
+    )
+    editor = tgw.edit(looked_up)
+    with pytest.raises(GraphEditError, match="cannot be measured apart: it reads a table"):
+        editor.measure(feeds={"q:0": [1, 5]})

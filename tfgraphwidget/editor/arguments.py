@@ -177,6 +177,17 @@ class ArgumentResolver:
         sides = [() if side is None else self.names(side) for side in (inputs, outputs)]
         return sides[0], sides[1]
 
+    @property
+    def marked_tensors(self) -> Boundary:
+        """The marked boundary without ops that give no tensor, such as the training step of a
+        clone: no signature has a place for them. Empty where no output is left.
+        """
+        index, (inputs, outputs) = self._index, self._view.boundary
+        tensors = tuple(
+            name for name in outputs if name not in index.ids or index.dtypes(index.ids[name])
+        )
+        return (inputs, tensors) if tensors or not outputs else ((), ())
+
     def selection(self, ops: OpsLike | None) -> Selection | None:
         """A selection, of the ops that were argument if it is not one already."""
         if isinstance(ops, patterns.Matches):
@@ -474,7 +485,7 @@ class ArgumentResolver:
         """
         index = self._index
         if inputs is None and outputs is None:
-            inputs, outputs = self._view.boundary
+            inputs, outputs = self.marked_tensors
             inputs = inputs or None
             outputs = (
                 outputs

@@ -354,7 +354,9 @@ class _Loop:
         written = [
             item
             for number, result in enumerate(results)
-            if number in self.body.lists and (item := _item_written(index, result))
+            if number in self.body.lists
+            and (item := _item_written(index, result))
+            and _dtype(index, item) not in HANDLE_DTYPES  # as of a list of lists
         ]
         self._fetches = [*dict.fromkeys([*self._next.values(), *written])]
         self._run_condition = self.condition.run.runner(

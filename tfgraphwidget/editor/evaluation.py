@@ -280,6 +280,8 @@ class Evaluator:
                 weights = comparing.Comparer(there, here, matching.every, limit, ()).of_weights()
                 return replace(weights, what="weight")
             return diverging_calls.compare_all(there, here, matching.every, limit)
+        if tensors is None and other is not None:
+            matching.add(_results_by_place(before, now.index, compared))
         return _compare_runs(
             (before, now), compared, (theirs, ours), matching, limit, must=tensors is not None
         )
@@ -699,6 +701,34 @@ def _compare_runs(
         tolerance,
         {"was not there before": missing} if missing else {},
     )
+
+
+def _results_by_place(
+    before: GraphRun, now: GraphIndex, names: Mapping[str, str]
+) -> dict[str, str]:
+    """{output of `now`: result of the graph before that is at its place}; nothing where names
+    already say which is which.
+
+    A file without signatures, such as the frozen graph of a SavedModel, has other names than the
+    functions that it was made of, or names that there are those of another signature's call.
+
+    Args:
+        before: The graph to compare with.
+        now: The graph.
+        names: {output of `now`: its name in the graph before}.
+    """
+    results = [*before.outputs(())]
+    if len(results) != len(names):
+        return {}
+    for name, was in names.items():
+        op, op_before = now.op(name), before.index.ids.get(split_tensor(was)[0])
+        if op_before is not None and before.index.types[op_before] == now.types[op]:
+            return {}
+    dtypes = (
+        [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in tensors]
+        for graph, tensors in ((before.index, results), (now, names))
+    )
+    return dict(zip(names, results, strict=True)) if next(dtypes) == next(dtypes) else {}
 
 
 def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tuple[Values, Values]:

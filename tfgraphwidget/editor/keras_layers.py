@@ -116,27 +116,39 @@ class _Layers:
             raise _refusal(line, "it is inside a function that the model calls")
         if getattr(command, "only", ()) or getattr(command, "never", ()):
             raise _refusal(line, "only some of the consumers change")
+        moves = dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames))
+        given_back: dict[str, str] = {}
         if patch.traced is not None:
-            self._add(
-                line, patch, getattr(command, "function", getattr(command, "by", None)), command
-            )
-        elif patch.add.nodes:
+            layer = getattr(command, "function", getattr(command, "by", None))
+            given_back = self._add(line, patch, layer, command)
+        elif patch.add.nodes or patch.traces:
             raise _refusal(line, "it adds ops that are of no layer")
-        for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames)):
-            if old != new:
-                self._move(line, old, new)
+        pairs = [(old, given_back.get(new, new)) for old, new in moves if old != new]
+        if patch.boundary is None:  # no layer reads what editor.call adds
+            pairs = pairs or [*given_back.items()]
+        for old, new in pairs:
+            self._move(line, old, new)
 
-    def _add(self, line: str, patch: Patch, layer: object, command: object) -> None:
+    def _add(self, line: str, patch: Patch, layer: object, command: object) -> dict[str, str]:
+        """Call a layer that came with an edit.
+
+        Returns:
+            {tensor: name of the call's result} where the layer gives back what it is given, as a
+            Dropout does that does not train: no tensor of the graph is its result.
+        """
         if not is_keras_model(layer):
             raise _refusal(line, "the function is not a keras.layers.Layer")
         scope, outputs = patch.scopes[0], patch.traced.outputs
         if len(outputs) != 1:
             raise _refusal(line, "the layer has several outputs")
-        at = getattr(command, "at", None)
-        inputs = [at] if isinstance(at, str) else list(at or _outside(patch))
-        if at is None and len(inputs) != 1:
-            raise _refusal(line, "the part has several inputs")
         op, port = split_tensor(outputs[0])
+        gives_back = op in patch.traced.inputs
+        at = getattr(command, "at", None)
+        if at is None:  # where it gives back what it is given, that takes the place of the part
+            at = [new for _, new in patch.output_renames] if gives_back else _outside(patch)
+            if len(at) != 1:
+                raise _refusal(line, "the part has several inputs")
+        inputs = [at] if isinstance(at, str) else list(at)
         new = f"{patch.traced.name_in(scope, op)}:{port or 0}"
         read = [self._tensor(line, name) for name in inputs]
         self._calls[new], self._ports[new], self._tensors[new] = (
@@ -144,8 +156,9 @@ class _Layers:
             0,
             new,
         )
-        if patch.boundary is not None:
+        if patch.boundary is not None and not gives_back:
             self._results.append((scope, new))
+        return {inputs[0]: new} if gives_back else {}
 
     def _move(self, line: str, old: str, new: str) -> None:
         """Let all consumers of a tensor read another one, but for the layer that computes that of

@@ -530,7 +530,7 @@ def requested_signatures(
             + " but not both."
         )
     if signatures is inputs is outputs is None:
-        inputs, outputs = boundary = core.view.boundary
+        inputs, outputs = boundary = core.arguments.marked_tensors
         own_signatures = core.executor.signatures if len(core.navigator.path) == 1 else ()
         is_chosen = export.is_chosen(boundary, core.index, core.source.signature, own_signatures)
         if own_signatures and (not is_chosen or _is_one_of(core, boundary, own_signatures)):
@@ -575,7 +575,9 @@ def boundary_or_apparent(core: EditorCore) -> Boundary:
         return core.view.boundary
     arguments, results = core.executor.inputs_and_outputs
     if results:
-        return arguments, tuple(results.values())
+        captured = core.view.body.constants  # which the call of a SavedModel's function gives
+        inputs = tuple(name for name in arguments if split_tensor(name)[0] not in captured)
+        return inputs, tuple(results.values())
     state = core.index, core.executor.signatures
     if core.apparent is None or core.apparent[0] is not state[0] or core.apparent[1] != state[1]:
         try:

@@ -63,6 +63,9 @@ class Step:
         """The sentence that describes the step."""
         return self.command.sentence() + (f" (in {self.where})" if self.where else "")
 
+    def __repr__(self) -> str:
+        return f"<Step: {self.sentence}>"
+
 
 @dataclass(frozen=True)
 class BatchStep:

@@ -432,7 +432,7 @@ class _Casting:
         variables = sum(kind in HANDLES for kind in self.index.types)
         if variables:
             yield (
-                f"{count_text(variables, 'variable')} stay float32; "
+                f"{count_text(variables, 'variable')} stay{'s' * (variables == 1)} float32; "
                 + editor_call("freeze", "")
                 + " first makes constants of them."
             )

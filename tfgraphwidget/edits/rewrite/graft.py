@@ -8,7 +8,7 @@ that the function was called on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfgraphwidget.edits import control_flow_contexts
@@ -89,6 +89,19 @@ def graft_function(
     dropped = patch.report.preview.dropped if patch.report.preview else ()
     outputs = tuple(_output(output, stands, traced, into) for output in traced.outputs)
     return Graft(_run_in_frames(index, traced, change, sources, into), outputs, dropped, traced)
+
+
+def make_wait(nodes: Sequence[NodeDef], waits: Iterable[str]) -> None:
+    """Let new ops wait for other ops: those that read no other new one, and so the rest after them.
+
+    Args:
+        nodes: The new ops.
+        waits: The names of the ops to wait for.
+    """
+    names = {node.name for node in nodes}
+    for node in nodes:
+        if names.isdisjoint(split_input(text)[0] for text in node.input):
+            node.input.extend(f"^{name}" for name in waits if f"^{name}" not in node.input)
 
 
 def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:

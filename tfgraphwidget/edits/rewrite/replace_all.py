@@ -55,7 +55,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
-from tfgraphwidget.edits.rewrite.graft import graft_function
+from tfgraphwidget.edits.rewrite.graft import graft_function, make_wait
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, reason_of
 from tfgraphwidget.graph import (
@@ -670,8 +670,7 @@ class _Round:
         waits = self._control_inputs(match)
         if waits and not change.nodes:
             self._pass_waits_on(match, reading, waits)
-        for node in _entries(change.nodes):
-            node.input.extend(f"^{name}" for name in waits if f"^{name}" not in node.input)
+        make_wait(change.nodes, waits)
         self.new |= dict(zip(match.results, names, strict=True))
         self.removed |= {*match.numbers, *match.passed}
         if scope:
@@ -981,12 +980,6 @@ class _Round:
                     f"^{new}" if text == name else text for text in node.input
                 )
                 self._wait(waiting, waits)
-
-
-def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
-    """The new ops that read no other new one."""
-    names = {node.name for node in nodes}
-    return [node for node in nodes if names.isdisjoint(split_input(text)[0] for text in node.input)]
 
 
 def _join(

@@ -37,13 +37,13 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor_name,
 )
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_gradient_ops
-from tfgraphwidget.edits.rewrite.graft import graft_function
+from tfgraphwidget.edits.rewrite.graft import graft_function, make_wait
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.graph import CONSTANTS, HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
+from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorKey, TensorLike
 
 _NO_GRADIENTS: tuple[PartGradients, ...] = ()
 
@@ -53,8 +53,9 @@ _NO_GRADIENTS: tuple[PartGradients, ...] = ()
 class Replace(Command):
     """Connect the consumers of an op, a name scope or a selection to other ops.
 
-    In a graph that trains, the gradients go through a function that takes the place of ops with one
-    output, where that can be; else the result says which gradients stay as they were.
+    The ops that a function makes wait for what the old ones waited for. In a graph that trains, the
+    gradients go through a function that takes the place of ops with one output, where that can be;
+    else the result says which gradients stay as they were.
 
     Args:
         what: The op, name scope or selection to replace.
@@ -171,6 +172,8 @@ class Replace(Command):
             name for name in context.external_tensors if name not in dict(patch.output_renames)
         )
         part = self.part(index)
+        if not is_part:
+            patch = _awaiting_the_new(index, part, patch)
         unused = [index.names[op] for op in sorted(unused_gradient_ops(index, gradients))]
         rest = Remove((*part.ops, *_captured_for(index, part), *unused)).patch(
             apply_patch(index, patch), external
@@ -341,19 +344,21 @@ class Replace(Command):
         check_one_frame(index, part.ids, [tensor(index, name) for name in outputs])
         into, name = ("", name) if self.name else (name, "")
         graft = graft_function(traced, index, sources, into, name=name)
+        waits = _control_inputs(index, part)
+        make_wait(graft.change.nodes, [index.names[op] for op in waits])
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
             reading = [op for op in tensor_consumers(index, of) if op not in part.ids]
             check_dtype(index, reading, of, new, traced.dtype(k))
-            _check_no_path_back(index, part, reading)
+            _check_no_path_back(index, part, reading, waits)
             for consumer in reading:
                 rewriter.redirect(consumer, of, new)
         patch = Patch(
             add=graft.change,
             scopes=(name or into,),
             changed=rewriter.changes(),
-            report=Report(graft.notes),
+            report=Report((*graft.notes, *_lost_waits(index, part, waits, graft.change.nodes))),
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
             traced=graft.traced,
         )
@@ -383,7 +388,8 @@ class Replace(Command):
                 moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in other.ids}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
-        return replace(patch, output_renames=tuple(renames))
+        notes = _lost_waits(index, part, _control_inputs(index, part)) if renames else ()
+        return replace(patch, output_renames=tuple(renames)).with_notes(*notes)
 
 
 @dataclass(frozen=True)
@@ -435,6 +441,18 @@ def _consumers_reading(
         for of, _ in gradients.leaving:
             rewriter.stand_in(of[0], split_tensor(new[of])[0])
     return rewriter.changes()
+
+
+def _awaiting_the_new(index: GraphIndex, part: Part, patch: Patch) -> Patch:
+    """The patch, in which what waits for an op whose outputs were replaced waits for the new op."""
+    rewriter = ConsumerRewriter(index)
+    for change in patch.changed:
+        rewriter.node(index.ids[change.name]).CopyFrom(change.after)
+    for old, new in patch.output_renames:
+        op, new_op = tensor(index, old)[0], split_tensor(new)[0]
+        if op in part.ids and new_op not in index.ids:
+            rewriter.stand_in(op, new_op)
+    return replace(patch, changed=rewriter.changes())
 
 
 def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
@@ -496,16 +514,37 @@ def _pair_boundaries(
     return zip(old, new, strict=True)
 
 
-def _check_no_path_back(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
-    """Raise when what comes out of the part goes into it again: no function can replace both
-    halves.
+def _control_inputs(index: GraphIndex, part: Part) -> list[int]:
+    """The ops outside of a part that ops of it wait for, other than its constants: these wait only
+    to be in a loop or branch.
+    """
+    waiting = (op for op in part.ids if index.types[op] not in CONSTANTS)
+    return sorted({op for each in waiting for op in index.control_lists[each]} - set(part.ids))
+
+
+def _lost_waits(
+    index: GraphIndex, part: Part, waits: Sequence[int], new: Sequence[NodeDef] = ()
+) -> tuple[str, ...]:
+    """What is said where no new op waits for what a part waits for."""
+    if not waits or new:
+        return ()
+    names = names_text([index.names[op] for op in waits])
+    return (f"{part.ops[0]!r} waits for {names}; what takes its place does not.",)
+
+
+def _check_no_path_back(
+    index: GraphIndex, part: Part, reading: Iterable[int], waits: Iterable[int]
+) -> None:
+    """Raise when what comes out of the part goes into it again, or is waited for in it: no function
+    can replace both halves.
     """
     round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
     downstream = traversal.forward(
         index, [op for op in reading if not round_[op]], within=~(part.mask | round_)
     )
-    for name in part.inputs:
-        op, _ = tensor(index, name)
+    entering = {op: index.names[op] for op in waits}
+    entering |= {tensor(index, name)[0]: name for name in part.inputs}
+    for op, name in entering.items():
         if downstream[op]:
             raise GraphEditError(
                 f"{name!r} goes into the selection and depends on what comes out of it; select "

@@ -125,9 +125,13 @@ class Resizing:
             sizes = {_place(one): one for one in stale_constants(original, changes)}
             # What an op makes of nothing but its shape is right once it is rewritten, and not found
             # any more.
-            sizes = {
-                place: one for place, one in stale.items() if _is_of_a_maker(original, one)
-            } | sizes
+            rewritten = {p: one for p, one in stale.items() if _is_of_a_maker(original, one)}
+            readers = {(one.op, one.consumer) for one in rewritten.values() if one.proposed}
+            sizes = rewritten | {
+                place: one
+                for place, one in sizes.items()
+                if one.proposed is not None or (one.op, one.consumer) not in readers
+            }
             resized = self._resized_arrays(base, changes)
             is_same = (not self.fix or sizes == stale) and resized == arrays
             stale, arrays = sizes, resized
@@ -428,11 +432,14 @@ class Resizing:
         if not unresolved or "still hold" in refusal.why:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
-        way = (
-            in_cell("fix=True rewrites what can be")
-            if self.fixes
-            else "set it by " + editor_call("set_constant")
-        )
+        # An array has more values than its size: it is fed with those of the new size.
+        array = next((one.op for one in unresolved if _is_array(one) and not one.function), "")
+        if self.fixes:
+            way = in_cell("fix=True rewrites what can be")
+        elif array:
+            way = "make it an input first: " + editor_call("detach", repr(array))
+        else:
+            way = "set it by " + editor_call("set_constant")
         ops = (one.op for one in unresolved if not one.function)
         return GraphEditError(
             refusal.why.clause.partition("; choose")[0]
@@ -484,6 +491,11 @@ def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
 def _place(one: StaleConstant) -> _Place:
     """The size that is out of date, whatever should be there."""
     return one.op, one.at, one.consumer, one.slot
+
+
+def _is_array(one: StaleConstant) -> bool:
+    """Whether what is out of date is the shape of a constant, rather than a number in it."""
+    return one.at is None and isinstance(one.value, tuple)
 
 
 def _is_of_a_maker(index: GraphIndex, one: StaleConstant) -> bool:

@@ -78,6 +78,13 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
     constants += [
         one for one in derived_constants(index, changes) if (one.op, one.consumer) not in reported
     ]
+    # Another rule may know what the whole constant should be.
+    resized = {one.op for one in constants if one.at is None and one.proposed is not None}
+    constants = [
+        one
+        for one in constants
+        if one.proposed is not None or one.at is not None or one.op not in resized
+    ]
     return list(dict.fromkeys(constants))
 
 
@@ -624,20 +631,19 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant of one number everywhere, folded from `tf.ones([n, n])`, where it meets dimensions
     of other sizes.
 
-    One that is added to a tensor as it is may be a weight: `_equal_sizes` reports it.
+    For one that an op reads beside the dimension, `_equal_sizes` reports a size that is not known.
     """
     index, op = consumer.index, consumer.op
     shape = index.shape(op, 0)
-    if (
-        not shape
-        or None in shape
-        or any(index.types[next_op] in EQUAL_SIZES for next_op in index.consumer_lists[op])
-    ):
+    if not shape or None in shape:
         return
+    is_beside = any(index.types[next_op] in EQUAL_SIZES for next_op in index.consumer_lists[op])
     sizes, name = [size or 0 for size in shape], index.names[op]
     for k, size in enumerate(sizes):
         met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
-        if met is not None and is_uniform(index.nodes[op]):
+        if met is None or (is_beside and met[1] is None):
+            continue
+        if is_uniform(index.nodes[op]):
             new = None if met[1] is None else (*sizes[:k], met[1], *sizes[k + 1 :])
             # `slot` distinguishes the dimensions: each is a size of its own.
             yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)

@@ -144,7 +144,7 @@ class ModuleCopy(tf.Module):
         ("x").
         """
         if any(
-            _is_keras_tensor(value) for value in (*arguments, *keywords.values())
+            map(_is_keras_tensor, tf.nest.flatten((arguments, keywords)))
         ):  # a model is built of layers
             self._layer = self.__dict__.get("_layer") or self.layer()
             return self._layer(*arguments) if arguments else self._layer(keywords)
@@ -202,8 +202,13 @@ class ModuleCopy(tf.Module):
 
     @property
     def input_parameters_in_order(self) -> tuple[str, ...]:
-        """The names of the arguments that have tensors, each once."""
-        return tuple(dict.fromkeys(name for name in self._structure.tensor_parameters if name))
+        """The names of the arguments that are tensors, or have them in a list or dict."""
+        return self._structure.parameters_with_tensors
+
+    @property
+    def first_argument(self) -> object:
+        """The TensorSpecs of the first argument, nested as it is; None where there is none."""
+        return next(iter(self._structure.example.arguments.values()), None)
 
     def layer(self, **options: Any) -> Any:
         """This module as a `keras.layers.Layer`, which another Keras model can have:

@@ -58,6 +58,11 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         )
         self._parameters = dict(module.input_parameters if parameters is None else parameters)
         self._count = len(module.input_parameters_in_order) if count is None else count
+        self._first_argument = (
+            module.first_argument
+            if hasattr(module, "first_argument")
+            else next(iter(module.run.concrete_functions[0].structured_input_signature[0]), None)
+        )
         for variable in (*module.own, *module.shared):
             name = variable.name.removesuffix(":0").replace("/", "_")
             tracked = keras.Variable(
@@ -75,14 +80,14 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         by their names.
 
         Args:
-            inputs: The first argument, or all of them.
+            inputs: The first argument, which may be a list or dict of tensors; or all arguments.
             more: The other arguments.
         """
         run, variables = self.module.run, (*self.module.own, *self.module.shared)
         if not self._is_differentiable:
             run = without_gradient(run, self.name, variables)
         if self._count == 1 or more:
-            return run(inputs, *more)
+            return run(_nested_like(self._first_argument, inputs), *more)
         if isinstance(inputs, Mapping):
             return run(
                 **{
@@ -159,3 +164,19 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
                 )
             module = tf.saved_model.load(folder)
         return cls(module, **{"is_differentiable": True, **options})  # older files do not say it
+
+
+def _nested_like(specs: object, value: object) -> object:
+    """A value with tuples where `specs` has them, and lists where it has those: Keras, which knows
+    no difference, gives lists back for tuples when it loads a model.
+    """
+    if isinstance(specs, Mapping) and isinstance(value, Mapping):
+        return {key: _nested_like(specs.get(key), each) for key, each in value.items()}
+    if not (isinstance(specs, list | tuple) and isinstance(value, list | tuple)):
+        return value
+    if len(specs) != len(value):
+        return value
+    parts = [_nested_like(*pair) for pair in zip(specs, value, strict=True)]
+    if isinstance(specs, list):
+        return parts
+    return specs._make(parts) if hasattr(specs, "_make") else tuple(parts)

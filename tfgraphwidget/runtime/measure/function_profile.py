@@ -54,6 +54,8 @@ def measure_function(
     )
     run_module(index, module, feeds)
     frozen = _freeze(module)
+    if len(frozen.inputs) > len(module.inputs):  # a session cannot be fed with the handle of one
+        raise _refusal("it reads a table or another resource that lives outside of it")
     values = {
         place.name: feeds[name] for name, place in zip(module.inputs, frozen.inputs, strict=True)
     }
@@ -77,10 +79,15 @@ def _freeze(module: Module) -> ConcreteFunction:
     try:
         return freeze_function(module.run.get_concrete_function())
     except Exception as error:  # whatever TensorFlow cannot turn into constants
-        raise GraphEditError(
-            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of "
-            "it and give " + editor_call("measure", "metadata=folder") + "."
-        ) from error
+        raise _refusal(reason_of(error)) from error
+
+
+def _refusal(why: str) -> GraphEditError:
+    return GraphEditError(
+        f"This function's body cannot be measured apart: {why}; profile a run of it and give "
+        + editor_call("measure", "metadata=folder")
+        + "."
+    )
 
 
 def _rename_ops(costs: Measurement, index: GraphIndex) -> Measurement:

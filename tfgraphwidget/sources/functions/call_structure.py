@@ -86,6 +86,11 @@ class CallStructure:
         )
 
     @property
+    def parameters_with_tensors(self) -> tuple[str, ...]:
+        """The names of the parameters that are tensors or have some in them, in order."""
+        return tuple(p.name for p in self.parameters if _leaves(self.specs[p.name], tf.TensorSpec))
+
+    @property
     def example(self) -> inspect.BoundArguments:
         """Arguments that a trace is made with."""
         specs = OrderedDict((p.name, self.specs[p.name]) for p in self.parameters)
