@@ -21,10 +21,12 @@ from tfgraphwidget.graph.contraction import WEIGHTS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
+    BATCH_MATMULS,
     CHANNEL_SHIFTS,
     CONSTANT_LIKE,
     FUSED_BATCH_NORMS,
     HANDLES,
+    IN_PLACE_OF_CALLS,
     LAYER_KERNELS,
     PASSED_ON,
     REQUIRED_PLACEHOLDERS,
@@ -32,6 +34,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import forward, topological_rank
+from tfgraphwidget.tf_types import NodeDef
 
 ORIGINS = "tensor_names"
 """The attribute of an operator of a converted model that has the names of the ops that it came
@@ -49,11 +52,16 @@ OTHER_NAMES = {
     "MAX_POOL_2D": "MaxPool",
     "LOGISTIC": "Sigmoid",
     "CONCATENATION": "Concat",
+    "ADD": "BiasAdd",
 }
 """Operators of TensorFlow Lite that TensorFlow calls by another name, and not only in letters."""
+REDUCING = "REDUCE_"  # how it calls reductions: REDUCE_MAX
+WITH_LAYERS = BIASED | {"TRANSPOSE_CONV", "BATCH_MATMUL"}
+"""Operators that do the work of a layer, and what they may have joined to it."""
+HANDING_ON = frozenset({"QUANTIZE", "DEQUANTIZE"})
 SERVING_PREFIX = "serving_default_"  # of the names of a SavedModel's inputs
-# They hand a value on in another shape; those that only hand it on have one op as its source.
-_NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS
+# A name of these is no sign of what an operator computes.
+_NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS | IN_PLACE_OF_CALLS
 _VERSION = re.compile(r"v\d+\Z")
 
 
@@ -93,7 +101,7 @@ class _Pairing:
             if first is None:
                 first = self._reader_of_the_same_type(op, origins)
             origin = None if first is None else self._with_joined_ops(op, first)
-            if origin is not None and self._may_be_equal(origin, op):
+            if origin is not None and self._gives(op, origin):
                 pairs[origin] = op  # of several that one op became the last gives its value
                 origins[op] = origin
         return pairs
@@ -251,6 +259,32 @@ class _Pairing:
     @cached_property
     def _rank(self) -> Sequence[int]:
         return topological_rank(self._model)
+
+    def _gives(self, op: int, origin: int) -> bool:
+        """Whether an operator gives the value of an op: it is of its type, or the last of several
+        that the op became, so that what reads it is of other ops further on.
+        """
+        if not self._may_be_equal(origin, op):
+            return False
+        if self._is_of_its_type(self._converted.nodes[op], self._model.types[origin]):
+            return True
+        readers = [self._last_named(reader) for reader in self._converted.consumer_lists[op]]
+        further = forward(self._model, [origin])
+        return bool(readers) and all(
+            reader is not None and reader != origin and further[reader] for reader in readers
+        )
+
+    @staticmethod
+    def _is_of_its_type(operator: NodeDef, op_type: str) -> bool:
+        """Whether an operator computes what an op of a type does, and ops that are joined to it."""
+        kind = operator.op
+        activation = operator.attr["fused_activation_function"].s.decode("ascii", "replace")
+        if kind in HANDING_ON or op_type == ACTIVATIONS.get(activation):
+            return True
+        if kind in WITH_LAYERS:
+            return op_type in LAYER_KERNELS | BATCH_MATMULS | CHANNEL_SHIFTS | FUSED_BATCH_NORMS
+        names = {kind, kind.removeprefix(REDUCING), OTHER_NAMES.get(kind, kind)}
+        return _plain(op_type) in map(_plain, names)
 
     def _may_be_equal(self, one: int, other: int) -> bool:
         """Whether the first outputs of two ops may have one shape, whatever the batch."""
