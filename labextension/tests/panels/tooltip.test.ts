@@ -28,6 +28,14 @@ test.each([
   expect(isOver).toBe(false);
 });
 
+test.each([200, 300, 400])("a tooltip that is wider than each side is not cut off", (x) => {
+  const wide = { width: 420, height: 50 };
+  const place = tooltipPlace({ x, y: 200 }, wide, view, null);
+  expect(place.x).toBeGreaterThanOrEqual(0);
+  expect(place.x + wide.width).toBeLessThanOrEqual(view.width);
+  expect(place.y > 200 || place.y + wide.height < 200).toBe(true);
+});
+
 test("a tooltip does not cover the box that was clicked last", () => {
   const point = { x: 200, y: 200 };
   expect(overlaps(tooltipPlace(point, size, view, null), current)).toBe(true);

@@ -120,8 +120,10 @@ FAULTS = """root => {
         const hit = document.elementFromPoint((part.left + part.right) / 2,
             (part.top + part.bottom) / 2);
         const label = hit?.closest("label");
+        // The buttons of a form stay at its end while its fields move below them.
+        const isFoot = hit?.closest(".tgw-foot") !== null && element.closest("form")?.contains(hit);
         const isInFront = !hit || element.contains(hit) || hit.contains(element) ||
-            label?.contains(element);
+            label?.contains(element) || isFoot;
         const menus = ".tgw-menu, .tgw-dropdown, .tgw-popup, .tgw-sheet, .tgw-tooltip, [role=menu]";
         const popup = hit?.closest(`${menus}, [role=dialog], .tgw-help, .tgw-panel, .jp-Dialog`);
         if (!isInFront && !(popup && !popup.contains(element)) && root.contains(hit))

@@ -28,6 +28,7 @@ from tests.browser.lab import (
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import open_panel
 from tests.models import written
+from tfgraphwidget.sources import file_suffixes
 
 pytestmark = pytest.mark.slow
 in_each_place = pytest.mark.parametrize("place", PLACES)
@@ -83,6 +84,9 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
             tf.compat.v1.placeholder(tf.float32, [None, 4], name="scores"), name="classes"
         )
     data = graph.as_graph_def().SerializeToString()
+    for other in jupyter_server.root.glob("*.*"):  # of tests before
+        if other.suffix in file_suffixes():
+            other.unlink()
     (jupyter_server.root / "head.pb").write_bytes(data)
     hand = opened(page, jupyter_server, place, "two_models", GRAPH)
     root = hand.root

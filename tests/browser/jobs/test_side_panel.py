@@ -181,7 +181,8 @@ def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Han
     for key in ("/", "x", "Enter", "Escape", "i", "/", "y", "Enter", "Escape", "o"):
         hand.page.keyboard.type(key) if len(key) == 1 else hand.page.keyboard.press(key)
         hand.widget.settled()
-    assert hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["y"]]
+    boundary = hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]")
+    assert boundary == [["x:0"], ["y:0"]]
     clone = hand.root.get_by_role("button", name="Clone", exact=True)
     expect(clone).to_be_enabled()
     tabs = 0

@@ -96,8 +96,10 @@ export function tooltipPlace(
   view: Viewport,
   current: Box | null,
 ): Point {
+  // In a view that has no room beside the pointer it is below or above it.
+  const lastLeft = view.width - width - BORDER;
   const places = [y + AFTER, y - ABOVE - height].flatMap((top) =>
-    [x + AFTER, x - LEFT - width].map((left) => ({ x: left, y: top })),
+    [x + AFTER, x - LEFT - width, Math.min(x, lastLeft)].map((left) => ({ x: left, y: top })),
   );
   const isInside = (place: Point) =>
     place.x >= 0 &&
@@ -106,7 +108,7 @@ export function tooltipPlace(
     place.y + height <= view.height;
   const inside = places.filter(isInside);
   const isClear = (place: Point) => !current || !overlap({ ...place, width, height }, current);
-  const best = inside.find(isClear) ?? inside[0] ?? { x: x + AFTER, y: y + AFTER };
+  const best = inside.find(isClear) ?? inside[0] ?? { x: Math.min(x, lastLeft), y: y + AFTER };
   // A tooltip that is larger than the view begins in it.
   return { x: Math.max(best.x, BORDER), y: Math.max(best.y, BORDER) };
 }
