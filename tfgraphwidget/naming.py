@@ -122,6 +122,16 @@ def enclosing_scopes(name: str) -> Iterable[str]:
         yield name[:at]
 
 
+def scopes_around(names: Iterable[str]) -> set[str]:
+    """The scopes around some names; those around names of one scope are found once.
+
+    >>> sorted(scopes_around(["a/b/c", "a/b/d", "e"]))
+    ['a', 'a/b']
+    """
+    innermost = {name[: name.rfind("/") + 1] for name in names}
+    return {scope for name in innermost for scope in enclosing_scopes(name)}
+
+
 def escape(text: str) -> str:
     r"""A name on one line, with control characters escaped.
 

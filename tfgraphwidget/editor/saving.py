@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
     OUTPUT_SHAPES,
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
+    NodeDefs,
     Signature,
     build,
     devices_of,
@@ -422,15 +423,20 @@ def file_extract(core: EditorCore, command: Clone, boundary: Boundary) -> Source
     added = core.executor.part_of_file(command, boundary)
     if added is None:
         return None
-    index = apply_patch(
-        build((), typing=core.target.index.typing, extras=core.target.index.extras), added
-    )
+    nodes = NodeDefs(added.add.nodes)
+    whole = build(nodes, typing=core.target.index.typing, extras=core.target.index.extras)
+    index = apply_patch(whole, replace(added, add=replace(added.add, nodes=())))
     request = export_request(core, index=index)
     message = export.meta_graph_alone(request)
     values = None if command.init == "none" else dict(added.values)
     trusted = core.source.trust.is_given
     source = open_message(
-        message, core.source.title, "The part", OpenOptions(trusted=trusted), values=values
+        message,
+        core.source.title,
+        "The part",
+        OpenOptions(trusted=trusted),
+        values=values,
+        nodes=nodes,
     )
     source.notices += added.report.preview.dropped if added.report.preview is not None else ()
     return source

@@ -270,10 +270,12 @@ class NodeList(Sequence[NodeDef]):
     def __getitem__(self, place: slice) -> list[NodeDef]: ...
 
     def __getitem__(self, place: int | slice) -> NodeDef | list[NodeDef]:
+        records = self.records
         if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
+            items = self._items[place]
+            return [records[item] if isinstance(item, int) else item for item in items]
         item = self._items[place]
-        return self.records[item] if isinstance(item, int) else item
+        return records[item] if isinstance(item, int) else item
 
     def shared_names(self, ops: Iterable[int]) -> Iterator[str]:
         """The shared_name of each of some ops, "" for none."""

@@ -39,7 +39,7 @@ from tfgraphwidget.graph.edges import (
 from tfgraphwidget.graph.extras import GraphExtras, NoExtras
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
-from tfgraphwidget.naming import FIND_OPS, did_you_mean, enclosing_scopes, split_tensor
+from tfgraphwidget.naming import FIND_OPS, did_you_mean, scopes_around, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
@@ -320,7 +320,7 @@ class GraphIndex:
             names[i], new_nodes[i] = node.name, node
         pairs = {new: old for new, old in zip(names, self.names, strict=True) if new != old}
         old = {name for name in pairs.values() if name not in pairs}
-        reserved = old | {scope for name in old for scope in enclosing_scopes(name)}
+        reserved = old | scopes_around(old)
         return replace(
             self,
             names=names,
@@ -375,7 +375,7 @@ class GraphIndex:
             key: tuple(m for m in members if split_tensor(m.name)[0] not in names)
             for key, members in self.collections.items()
         }
-        scopes = {scope for name in names for scope in enclosing_scopes(name)}
+        scopes = scopes_around(names)
         inputs, (ports,) = select_rows(self.inputs, keep, number, self.ports)
         controls, _ = select_rows(self.controls, keep, number)
         self._check_edges_stay(keep, inputs, controls)

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     strong_components,
     weak_components,
 )
+from tfgraphwidget.lint.attribute_scan import missing_neighbors, negative_dim
 from tfgraphwidget.lint.finding import Finding, Severity
 from tfgraphwidget.lint.rule import Body, LintContext, rule
 from tfgraphwidget.naming import (
@@ -45,14 +46,12 @@ from tfgraphwidget.naming import (
     valid_name,
 )
 from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
-from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _NAME_IN_FUNCTION = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*")
 MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
 _SHOWN = 8  # ops of a cycle in a sentence
-_UNKNOWN_DIM = -1
-_NEGATIVE = re.compile(rb"[\x80-\xff]{9}\x01")  # a number below 0 as protobuf writes it
 _NO_VALUE = "has no value"
 Counts = npt.NDArray[np.int32]
 
@@ -343,18 +342,9 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
         return
     body = context.bodies[0]  # TensorFlow passes over those of functions
     index = body.index
-    of_ops: set[bytes] = set()  # entries that name an op, or nothing; many ops have the same
     for op in body.attributes.colocated:
-        entries = index.nodes[op].attr["_class"].list.s[:]
-        if of_ops.issuperset(entries):
-            continue
-        missing_names = [
-            name for entry in entries if (name := colocation(entry)) and name not in index.ids
-        ]
-        if not missing_names:
-            of_ops.update(entries)
-            continue
-        name = index.names[op]
+        name, entries = index.names[op], index.nodes[op].attr["_class"].list.s[:]
+        missing_names = list(missing_neighbors(index, entries))
         remaining = tuple(
             entry.decode() for entry in entries if colocation(entry) not in missing_names
         )
@@ -421,11 +411,10 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies if context.is_file else ():
         index = body.index
-        for op, shaped in body.attributes.shaped.items():
+        for op in body.attributes.shaped:
             node = index.nodes[op]
-            for name in shaped:
-                value = node.attr[name]
-                negative = _negative_dim(value)
+            for name, value in node.attr.items():
+                negative = negative_dim(value)
                 if negative is None:
                     continue
                 fix: Command | None = None
@@ -639,20 +628,3 @@ def _missing_functions(
                     "error",
                     False,
                 )
-
-
-def _negative_dim(value: AttrValue) -> int | None:
-    """The first dimension of a shape in an attribute that is not a size."""
-    kind, least = value.WhichOneof("value"), _UNKNOWN_DIM
-    shapes: Iterable[TensorShapeProto]
-    if kind == "tensor":
-        shapes, least = (value.tensor.tensor_shape,), 0
-    else:
-        shapes = (value.shape,) if kind == "shape" else value.list.shape
-    for shape in shapes:
-        # A look at the bytes takes a third of the time of a look at each dimension.
-        if _NEGATIVE.search(shape.SerializeToString()):
-            for dim in shape.dim:
-                if dim.size < least:
-                    return dim.size
-    return None

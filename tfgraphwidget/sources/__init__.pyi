@@ -118,6 +118,8 @@ from .live.shapes import new_graph as new_graph
 from .live.shapes import static_shape as static_shape
 from .node_body import GraphDefLibrary as GraphDefLibrary
 from .node_body import NodeBody as NodeBody
+from .node_columns import AttributeColumns as AttributeColumns
+from .node_columns import read_attributes as read_attributes
 from .node_repairs import readable_nodes as readable_nodes
 from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression

@@ -1,4 +1,4 @@
-"""The names, types, inputs and devices of NodeDefs, read from bytes field by field.
+"""The fields of NodeDefs, read from bytes field by field.
 
 A message of Python for each NodeDef, and a text for each of its fields, take two microseconds. So
 protobuf reads all names in one call, all op types, and so on: of messages that follow each other
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tfgraphwidget.graph import NodeColumns, NodeRecords
+from tfgraphwidget.graph import CONSTANTS, NodeColumns, NodeRecords
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
@@ -23,6 +23,22 @@ _COLUMNS = ("name", "op", "input", "device")  # by the numbers of their fields i
 MOST_MESSAGES = 20_000  # ops; messages of fewer are kept, which takes less than looks one by one
 LONG_RECORD = 1_000  # bytes of an op on average; of longer ones messages cost less than bytes
 _END = b"\x0a\x00\x12\x00\x1a\x00\x22\x00"  # an empty text in each of these fields
+_NO_MORE = b"\x2a\x00"  # an attribute without a name and a value, which ends those of a NodeDef
+LARGE_CONSTANT = 65_536  # bytes from which on only the shape of a constant is read, not its numbers
+
+
+class AttributeColumns(NamedTuple):
+    """The attributes of some NodeDefs that follow each other.
+
+    Attributes:
+        names: The names of all of them, one after another.
+        values: The bytes of their AttrValues.
+        stops: Where those of each NodeDef end, among all.
+    """
+
+    names: list[str]
+    values: list[bytes]
+    stops: list[int]
 
 
 def split_records(data: bytes) -> tuple[list[bytes], bytes]:
@@ -97,10 +113,41 @@ def read_columns(records: list[bytes]) -> NodeColumns | None:
     return NodeColumns(names[::2], types[::2], list(filter(None, inputs)), counts, pinned)
 
 
+def read_attributes(nodes: Sequence[NodeDef]) -> AttributeColumns:
+    """The attributes of NodeDefs; of large constants without their numbers."""
+    messages, attributes = _messages(), list(map(_without_large_value, nodes))
+    data = _NO_MORE.join([*(node.SerializeToString() for node in attributes), b""])
+    entries = messages["Attributes"].FromString(data).attr[:]
+    columns = messages["Entries"].FromString(b"".join(entries))
+    names, values = columns.key[:], columns.value[:]
+    stops = np.flatnonzero(~np.fromiter(map(bool, entries), bool, len(entries)))
+    if not len(names) == len(values) == len(entries) - len(stops):
+        # protobuf in Python leaves out what is empty.
+        pairs = [(name, node.attr[name]) for node in attributes for name in node.attr]
+        names = [name for name, _ in pairs]
+        values = [value.SerializeToString() for _, value in pairs]
+    return AttributeColumns(names, values, (stops - np.arange(len(stops))).tolist())
+
+
+def _without_large_value(node: NodeDef) -> NodeDef:
+    """A NodeDef; in place of a large constant its attributes, without its numbers."""
+    if node.op not in CONSTANTS or node.ByteSize() < LARGE_CONSTANT:
+        return node
+    light = type(node)()
+    for name in node.attr:
+        value = node.attr[name]
+        if value.WhichOneof("value") == "tensor":
+            light.attr[name].tensor.dtype = value.tensor.dtype
+            light.attr[name].tensor.tensor_shape.CopyFrom(value.tensor.tensor_shape)
+        else:
+            light.attr[name].CopyFrom(value)
+    return light
+
+
 @cache
 def _messages() -> dict[str, Any]:
-    """The classes of messages, in a pool of their own: GraphDefs whose NodeDefs stay bytes, and
-    NodeDefs as one.
+    """The classes of messages, in a pool of their own: GraphDefs whose NodeDefs stay bytes,
+    NodeDefs as one, NodeDefs whose attributes stay bytes, and attributes as one.
     """
     file = descriptor_pb2.FileDescriptorProto(
         name="columns.proto", package="columns", syntax="proto3"
@@ -111,9 +158,14 @@ def _messages() -> dict[str, Any]:
     columns = file.message_type.add(name="Columns")
     for number, name in enumerate(_COLUMNS, 1):
         columns.field.add(name=name, number=number, type=_PROTO.TYPE_STRING, label=many)
+    attributes = file.message_type.add(name="Attributes")
+    attributes.field.add(name="attr", number=5, type=_PROTO.TYPE_BYTES, label=many)
+    entries = file.message_type.add(name="Entries")
+    entries.field.add(name="key", number=1, type=_PROTO.TYPE_STRING, label=many)
+    entries.field.add(name="value", number=2, type=_PROTO.TYPE_BYTES, label=many)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"columns.{name}"))
-        for name in ("Records", "Columns")
+        for name in ("Records", "Columns", "Attributes", "Entries")
     }

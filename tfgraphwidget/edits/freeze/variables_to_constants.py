@@ -386,7 +386,7 @@ def check_computed(
 def convert_variables(
     index: GraphIndex,
     outputs: Iterable[str],
-    set_value: Callable[[str, TensorProto], None],
+    set_value: Callable[[str, TensorProto], None] | None,
     inputs: Iterable[str] = (),
     *,
     updates: Updates = "drop",
@@ -399,7 +399,8 @@ def convert_variables(
 
     Args:
         outputs: Ops or tensors.
-        set_value: Sets a TensorProto to the value of a variable, by the name of its handle op.
+        set_value: Sets a TensorProto to the value of a variable, by the name of its handle op; None
+            where the caller fills in the constants, which are scalars then.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its
             own name if that is free.
         updates: Whether a variable that a function writes and reads is refused, or what is written
@@ -452,7 +453,9 @@ def convert_variables(
         ]
     for node in rewritten_nodes:
         if node.name in values:
-            set_value(node.name, make_constant(node, values[node.name].dtype))
+            constant = make_constant(node, values[node.name].dtype)
+            if set_value is not None:
+                set_value(node.name, constant)
         _drop_colocation(node, inside)
     entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
     others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())

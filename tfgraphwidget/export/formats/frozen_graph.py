@@ -51,7 +51,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale_shapes
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sentences import Sentence, either
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import GraphDefLibrary, tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible
 
 _WAY_OUT = (
@@ -78,7 +78,12 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
     frozen = freeze_graph(request, "The frozen graph")
     tell_files_that_stay(request, path.name, frozen.graph_def.node)
     is_alone = _is_alone(request)
-    write_message(path, frozen.graph_def, verify=request.settings.verify and not is_alone)
+    write_message(
+        path,
+        GraphDefLibrary.of(frozen.graph_def).envelope(),
+        frozen.graph_def.node,
+        verify=request.settings.verify and not is_alone,
+    )
     if request.read_only:
         request.notices.append(
             f"The frozen graph cannot run here, so {path.name!r} was not run: " + request.read_only
@@ -145,6 +150,13 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     )
     if not library.ByteSize():
         graph_def.ClearField("library")
+    # Only now, since values are large, and the nodes of a GraphDef are copies of those it is made
+    # of.
+    constants = frozenset(frozen_part.variables)
+    for node in graph_def.node:
+        if node.name in constants:
+            tensor = node.attr["value"].tensor
+            edit_values.set_tensor_proto(tensor, np.asarray(state.values[node.name]), tensor.dtype)
     if not is_alone and has_stale_shapes(graph_def):
         drop_output_shapes(graph_def)
     _report_omissions(request, frozen_part, state, why)
@@ -241,11 +253,7 @@ def _freeze(
     frozen_part = freeze(
         inside,
         outputs,
-        lambda name, tensor: edit_values.set_tensor_proto(
-            tensor,
-            np.asarray(state.values[name]),
-            inside.nodes[inside.ids[name]].attr["dtype"].type,
-        ),
+        None,
         updates="refuse",
         ways_out=_STATE_WAYS_OUT,
         inline=request.settings.inline,

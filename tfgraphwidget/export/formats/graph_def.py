@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import eq
 from pathlib import Path
 
 from google.protobuf import text_format
@@ -11,10 +12,11 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import tell_files_that_stay
-from tfgraphwidget.sources import has_unknown_fields, tf_protos
+from tfgraphwidget.sources import has_unknown_fields, packed_number, tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
 LARGEST = (1 << 31) - 1  # bytes that protobuf can serialize; it checks only when it has written all
+_NODE = b"\x0a"  # the field of a NodeDef in a GraphDef, as protobuf writes it
 _AROUND = 10  # bytes that a node's length and tag take, at most
 
 
@@ -74,27 +76,38 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
     envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     tell_files_that_stay(request, path.name, request.index.nodes)
-    graph_def = fill_graph_def(
-        request.index, envelope, request.graph.as_in_file(request.index.nodes)
-    )
-    write_message(path, graph_def, verify=request.settings.verify)
+    nodes = request.graph.as_in_file(request.index.nodes)
+    envelope = fill_graph_def(request.index, envelope, ())
+    write_message(path, envelope, nodes, verify=request.settings.verify)
 
 
-def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
+def write_message(
+    path: Path, envelope: GraphDef, nodes: Sequence[NodeDef], *, verify: bool
+) -> None:
     """Write a GraphDef in the form of the suffix.
 
     Args:
+        envelope: The GraphDef without its NodeDefs.
+        nodes: Its NodeDefs, which are written one by one: together, those of a frozen graph would
+            be in memory twice more.
         verify: Whether to read the file back and compare.
 
     Raises:
         GraphEditError: If the file reads back as another graph.
     """
     if path.suffix.lower() == ".pb":
-        path.write_bytes(graph_def.SerializeToString(deterministic=True))
+        with path.open("wb") as file:
+            for node in nodes:
+                record = node.SerializeToString(deterministic=True)
+                file.write(_NODE + packed_number(len(record)))
+                file.write(record)
+            file.write(envelope.SerializeToString(deterministic=True))
     else:
+        graph_def = tf_protos.GraphDef(node=nodes)
+        graph_def.MergeFrom(envelope)
         path.write_text(text_format.MessageToString(graph_def), encoding="utf-8")
-    if verify and read_graph_def(path) != graph_def:
-        if has_unknown_fields(graph_def):
+    if verify and not _reads_back(path, envelope, nodes):
+        if any(map(has_unknown_fields, (envelope, *nodes))):
             raise GraphEditError(
                 f"{path.name!r} would lose fields of a newer TensorFlow that the graph has, since "
                 "a text names its fields; save a '.pb'."
@@ -103,6 +116,14 @@ def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
             f"{path.name!r} does not read back as the graph that it was written from; save it "
             "again."
         )
+
+
+def _reads_back(path: Path, envelope: GraphDef, nodes: Sequence[NodeDef]) -> bool:
+    """Whether a file holds a GraphDef of these parts."""
+    written = read_graph_def(path)
+    has_nodes = len(written.node) == len(nodes) and all(map(eq, written.node, nodes))
+    written.ClearField("node")
+    return has_nodes and written == envelope
 
 
 def read_graph_def(path: Path) -> GraphDef:

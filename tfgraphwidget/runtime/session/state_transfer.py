@@ -197,15 +197,13 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         """Return the variable's own initializer, if it can assign the value in the graph as it is
         now.
         """
-        own, shape = (
-            self._own(node, "Assign", "Assign", "AssignVariableOp"),
-            np.shape(self._values[node.name]),
-        )
-        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[
-            1
-        ].shape == tf.TensorShape(shape):
+        own = self._own(node, "Assign", "Assign", "AssignVariableOp")
+        if own is None:
             return None
-        fed = own.inputs[1]
+        fed, shape = own.inputs[1], static_shape(node.attr["shape"].shape)
+        is_known = shape.is_fully_defined() and fed.shape == shape
+        if not is_known or shape.as_list() != [*np.shape(self._values[node.name])]:
+            return None
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
         return (
             (fed.name, own.name)

@@ -83,20 +83,22 @@ def find_stateful_ops(
         if among is None
         else (op for op in graph.get_operations() if op.name in among)
     )
-    for op in (op for op in chosen if op.name not in failed):
-        if has_key(op.type):
+    # TensorFlow makes a new text at each look at a name or a type.
+    described = ((op, name, op.type) for op in chosen if (name := op.name) not in failed)
+    for op, name, op_type in described:
+        if has_key(op_type):
             node = op.node_def
             in_graph.setdefault(state_key(node), node)
-        elif op.name in hidden:
+        elif name in hidden:
             pass
         elif (
-            _is_random(op.type)
+            _is_random(op_type)
             and (op.get_attr("seed") or op.get_attr("seed2"))
             and not _only_initializes(op)
         ):
-            random.append(op.name)
-        elif op.type.startswith("IteratorFromStringHandle"):
-            iterators_by_string.append(op.name)
+            random.append(name)
+        elif op_type.startswith("IteratorFromStringHandle"):
+            iterators_by_string.append(name)
     for node in _function_nodes(graph):
         if has_key(node.op):
             inside.setdefault(state_key(node), node)

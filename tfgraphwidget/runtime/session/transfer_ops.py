@@ -18,6 +18,7 @@ from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_internals import find_operation
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
@@ -122,7 +123,7 @@ def _attribute(value: AttributeValue) -> AttrValue:
 def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
     """Return the op of this name, or None."""
     try:
-        return graph.get_operation_by_name(name)
+        return find_operation(graph, name)
     except KeyError:
         return None
 

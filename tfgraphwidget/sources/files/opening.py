@@ -49,6 +49,7 @@ def open_message(
     table_folder: Path | None = None,
     trust: Trust | None = None,
     filled_later: Collection[str] = (),
+    nodes: NodeDefs | None = None,
 ) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it
     is to run.
@@ -66,6 +67,7 @@ def open_message(
         table_folder: The directory of the files that tables may be filled from; None for no file.
         trust: Whether ops may run that do more than compute; None to find it out.
         filled_later: The names of the tables whose contents are loaded once the graph is imported.
+        nodes: The NodeDefs of the graph, where they were read already.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -83,7 +85,9 @@ def open_message(
     library = GraphDefLibrary.of(
         graph_def.envelope if isinstance(graph_def, StoredGraphDef) else graph_def
     )
-    nodes, filled_in = readable_nodes(graph_def.node, where, OpTypes(library.function))
+    nodes, filled_in = readable_nodes(
+        graph_def.node if nodes is None else nodes, where, OpTypes(library.function)
+    )
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
