@@ -264,6 +264,7 @@ class _Side:
     def __init__(self, index: GraphIndex, attributes: AttributeDigests, pair: Ids) -> None:
         self.index = index
         self.pair = pair
+        self.is_constant = of_type(index, CONSTANTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
 
@@ -337,11 +338,21 @@ class _Side:
         """The values of constants as vectors."""
         return [_vector(self.index.nodes[op].attr["value"].tensor) for op in constants]
 
+    def constants_beside_unpaired(self) -> Mask:
+        """The constants that have no pair, or that an op without one reads."""
+        near = self.unpaired
+        near[self._edges.source[near[self._edges.consumer]]] = True
+        return near & self.is_constant
+
+    def value(self, constant: int) -> bytes:
+        """What a constant holds, as a digest."""
+        return self._attributes.kind(constant)
+
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
-        is_candidate = self.unpaired & ~self._edges.passed
+        is_candidate = self.unpaired & ~self._edges.passed & ~self.is_constant
         if self._level.attributes != "all":
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
@@ -353,14 +364,17 @@ class _Side:
         return label[is_unique], ops[first[is_unique]]
 
     def _labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
-        """A label for each op; for those that are paired, `landmarks` are numbers of the pairs."""
-        first = _mix(landmarks.astype(np.uint64) + np.uint64(1))
+        """A label for each op; that of a landmark is its number, and that of a constant what it
+        holds: which ops read it says nothing, as equal constants may be one.
+        """
+        first = _mix((landmarks + 1).astype(np.uint64))
         names = self.index.names
         for op, kind in self.kinds.items():
-            if self.pair[op] < 0:
-                label = hash((kind, last_part(names[op]))) if own_names else kind
+            if landmarks[op] < 0:
+                is_named = own_names and not self.is_constant[op]
+                label = hash((kind, last_part(names[op]))) if is_named else kind
                 first[op] = label % (1 << 64)
-        is_fixed = ~self.unpaired
+        is_fixed = (landmarks >= 0) | self.is_constant
         labels = first
         for _ in range(rounds):
             near = self._sums(self._by_consumer, labels[self._edges.source], SOURCE_FACTOR)
@@ -534,14 +548,31 @@ class _TwoGraphs:
 
     def with_unique_label(self, rounds: int, *, own_names: bool) -> list[Pair]:
         """The ops with a label that one op has in each graph."""
-        landmarks_before = np.arange(len(self.before.index), dtype=np.int32)
-        landmarks_after = np.zeros(len(self.after.index), np.int32)
-        paired = np.flatnonzero(~self.before.unpaired)
-        landmarks_after[self.before.pair[paired]] = paired
-        labels_a, ops_a = self.before.unique_labels(landmarks_before, rounds, own_names=own_names)
-        labels_b, ops_b = self.after.unique_labels(landmarks_after, rounds, own_names=own_names)
+        landmarks = self._landmarks()
+        labels_a, ops_a = self.before.unique_labels(landmarks[0], rounds, own_names=own_names)
+        labels_b, ops_b = self.after.unique_labels(landmarks[1], rounds, own_names=own_names)
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
         return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
+
+    def _landmarks(self) -> tuple[Ids, Ids]:
+        """For the ops of each graph the number that says which pair they are, -1 where none is: that
+        of the first one, or of a pair of constants that hold the same.
+        """
+        before, after = self.before, self.after
+        paired = np.flatnonzero(~before.unpaired)
+        numbers = np.full(len(before.index), -1, np.int32), np.full(len(after.index), -1, np.int32)
+        numbers[0][paired] = numbers[1][before.pair[paired]] = paired
+        # An optimizer leaves one of equal constants, which is paired with one of them alone.
+        near = before.constants_beside_unpaired(), after.constants_beside_unpaired()
+        both = paired[before.is_constant[paired] & after.is_constant[before.pair[paired]]]
+        of_value: dict[bytes, int] = {}
+        for a in both[near[0][both] | near[1][before.pair[both]]].tolist():
+            number = of_value.setdefault(before.value(a), a)
+            of_value.setdefault(after.value(int(before.pair[a])), number)
+        for side, is_near, number_of in zip((before, after), near, numbers, strict=True):
+            for op in np.flatnonzero(is_near).tolist():
+                number_of[op] = of_value.get(side.value(op), number_of[op])
+        return numbers
 
     def pair_neighbors(self, *, own_names: bool) -> None:
         """Pair what is at the same place beside a pair, and go on from there."""
