@@ -39,7 +39,9 @@ from tfgraphwidget.graph.op_types import (
     FUNCTION_CALLS,
     IN_PLACE_OF_CALLS,
     PASSED_ON,
+    RESHAPES,
     SCALES_AND_SHIFTS,
+    SEVERAL_HANDED_ON,
     WITHOUT_OUTPUTS,
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
@@ -75,14 +77,15 @@ the caller says so.
 """
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
+_PAST_IDENTITIES = PASSED_ON | SEVERAL_HANDED_ON
 LEVELS = (
     Level(frozenset(), "all", (12,)),
     # Functions, which order what has effects, have other control inputs.
     Level(frozenset(), "all", (12,), controls=False),
     Level(frozenset(), "all", (3, 1)),
-    Level(PASSED_ON, "all", (12, 3)),
-    Level(PASSED_ON | CASTS, "of computation", (12, 5)),
-    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, "of computation", (12, 5)),
+    Level(_PAST_IDENTITIES, "all", (12, 3)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (12, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (12, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
@@ -328,7 +331,7 @@ class _Side:
             node = index.nodes[op]
             if node.op in CONSTANTS and "value" in node.attr and not is_first_value:
                 proto = node.attr["value"].tensor
-                sizes = tuple(dimension.size for dimension in proto.tensor_shape.dim)
+                sizes = tuple(dim.size for dim in proto.tensor_shape.dim if dim.size != 1)
                 is_float = "float" in dtype_name(proto, "dtype", proto.dtype)
                 if is_float and np.prod(sizes, dtype=float) >= FEWEST_ELEMENTS:
                     by_shape[sizes].append(op)
