@@ -280,15 +280,17 @@ def _own_partners(
         names: The ops of `after`, also those of functions.
         name_after: The name that an op has after the change, but for that of a function.
     """
+    names_after = [name_after(name) for name in before.names]
     of_own_name = defaultdict[str, set[str]](set)
-    for name in names:
+    for name in set(names).difference(names_after):
         parts = [] if name.startswith(DECOY) else name.split("/")
         for first in range(min(len(parts), MOST_OUTER_NAMES)):
             of_own_name["/".join(parts[first:])].add(name)
+    of_own_name |= {name: {name} for name in set(names).intersection(names_after)}
     own = dict[str, set[str]]()
-    for name, op_type in zip(before.names, before.types, strict=True):
+    for name, new_name, op_type in zip(before.names, names_after, before.types, strict=True):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
-        found = {other for other in of_own_name[name_after(name)] if _type(after, other) in types}
+        found = {other for other in of_own_name[new_name] if _type(after, other) in types}
         if found and op_type != "NoOp":
             own[name] = found
     return own

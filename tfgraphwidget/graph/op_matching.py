@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.contraction import contracted_edges
+from tfgraphwidget.graph.contraction import WEIGHTS, contracted_edges
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
@@ -84,8 +84,8 @@ LEVELS = (
     Level(frozenset(), "all", (12,), controls=False),
     Level(frozenset(), "all", (3, 1)),
     Level(_PAST_IDENTITIES, "all", (12, 3)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (12, 5)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (12, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (12, 5, 1)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (12, 5, 1)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
@@ -268,6 +268,7 @@ class _Side:
         self.index = index
         self.pair = pair
         self.is_constant = of_type(index, CONSTANTS.__contains__)
+        self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
 
@@ -341,6 +342,13 @@ class _Side:
         """The values of constants as vectors."""
         return [_vector(self.index.nodes[op].attr["value"].tensor) for op in constants]
 
+    @property
+    def _is_leaf(self) -> Mask:
+        """The ops of which it says nothing which others read them: constants, as equal ones may be
+        one, and variables where they may have become such.
+        """
+        return self.is_constant if self._level.attributes == "all" else self._is_weight
+
     def constants_beside_unpaired(self) -> Mask:
         """The constants that have no pair, or that an op without one reads."""
         near = self.unpaired
@@ -355,29 +363,37 @@ class _Side:
         self, landmarks: Ids, rounds: int, *, own_names: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
-        is_candidate = self.unpaired & ~self._edges.passed & ~self.is_constant
+        is_candidate = self.unpaired & ~self._edges.passed & ~self._is_leaf
         if self._level.attributes != "all":
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
+        known = ~self.unpaired & ~self.is_constant
+        if rounds == 1 and known.any():
+            is_candidate &= self._beside(known)  # so near, what is left may be alike by chance
         ops = np.flatnonzero(is_candidate)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
         is_unique = count == 1
         return label[is_unique], ops[first[is_unique]]
 
+    def _beside(self, ops: Mask) -> Mask:
+        """The ops that consume or wait for some, or the other way round."""
+        near = np.zeros(len(self.index), bool)
+        near[self._edges.source[ops[self._edges.consumer]]] = True
+        near[self._edges.consumer[ops[self._edges.source]]] = True
+        return near
+
     def _labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
-        """A label for each op; that of a landmark is its number, and that of a constant what it
-        holds: which ops read it says nothing, as equal constants may be one.
-        """
+        """A label for each op; that of a landmark is its number, and that of a leaf its kind."""
         first = _mix((landmarks + 1).astype(np.uint64))
         names = self.index.names
         for op, kind in self.kinds.items():
             if landmarks[op] < 0:
-                is_named = own_names and not self.is_constant[op]
+                is_named = own_names and not self._is_leaf[op]
                 label = hash((kind, last_part(names[op]))) if is_named else kind
                 first[op] = label % (1 << 64)
-        is_fixed = (landmarks >= 0) | self.is_constant
+        is_fixed = (landmarks >= 0) | self._is_leaf
         labels = first
         for _ in range(rounds):
             near = self._sums(self._by_consumer, labels[self._edges.source], SOURCE_FACTOR)
@@ -427,10 +443,7 @@ class _Side:
     def border(self) -> Ids:
         """The paired ops that have one without a pair beside them."""
         unpaired = self.unpaired
-        near = np.zeros(len(self.index), bool)
-        edges = self._edges
-        near[edges.source[unpaired[edges.consumer]]] = True
-        near[edges.consumer[unpaired[edges.source]]] = True
+        near = self._beside(unpaired)
         return np.flatnonzero(near & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
@@ -645,6 +658,8 @@ def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, i
     other_lengths = np.array([np.linalg.norm(vector) for vector in others])
     nearest: dict[int, int] = {}
     for i, vector in enumerate(vectors):
+        if not len(vector) or vector.min() == vector.max():
+            continue  # zeros or ones are equal by chance
         limit = MOST_ROUNDING * lengths[i]
         # Vectors are as far apart as their lengths at least.
         (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)
