@@ -77,15 +77,16 @@ the caller says so.
 """
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
+FAR = 12  # edges: all that is alike so far around is most likely one
 _PAST_IDENTITIES = PASSED_ON | SEVERAL_HANDED_ON
 LEVELS = (
-    Level(frozenset(), "all", (12,)),
+    Level(frozenset(), "all", (FAR,)),
     # Functions, which order what has effects, have other control inputs.
-    Level(frozenset(), "all", (12,), controls=False),
+    Level(frozenset(), "all", (FAR,), controls=False),
     Level(frozenset(), "all", (3, 1)),
-    Level(_PAST_IDENTITIES, "all", (12, 3)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (12, 5, 1)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (12, 5, 1)),
+    Level(_PAST_IDENTITIES, "all", (FAR, 3)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (FAR, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
@@ -108,6 +109,7 @@ SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op con
 CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume it or wait for it
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
+MOST_ALIKE = 32  # ops beside a pair that are told apart by what is beside them: few lines of a loop
 AMBIGUOUS = -1  # in place of an op: there are several
 FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
@@ -169,7 +171,8 @@ def find_matches(
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
     graphs = _TwoGraphs(
-        _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
+        _Side(before, attributes[0], forward, np.arange(len(before), dtype=np.int32)),
+        _Side(after, attributes[1], backward, backward),
     )
     graphs.evidence[[before.ids[name] for name in renamed if name in before.ids]] = HAND
     if before.origin is not after.origin:
@@ -262,11 +265,16 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
 
 
 class _Side:
-    """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet."""
+    """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet, and
+    `numbers` of those with a pair the number in the first graph.
+    """
 
-    def __init__(self, index: GraphIndex, attributes: AttributeDigests, pair: Ids) -> None:
+    def __init__(
+        self, index: GraphIndex, attributes: AttributeDigests, pair: Ids, numbers: Ids
+    ) -> None:
         self.index = index
         self.pair = pair
+        self.numbers = numbers
         self.is_constant = of_type(index, CONSTANTS.__contains__)
         self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
@@ -287,13 +295,16 @@ class _Side:
     @cached_property
     def kinds(self) -> dict[int, int]:
         """What type and attributes are, as a number for each op that had no pair at first."""
+        return {op: hash(self._kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
+
+    def _kind(self, op: int) -> bytes:
+        """What type and attributes are, as far as they must be alike."""
         kinds: dict[str, Callable[[int], bytes]] = {
             "all": self._attributes.kind,
             "of computation": self._attributes.loose_kind,
             "none": self._attributes.family,
         }
-        kind = kinds[self._level.attributes]
-        return {op: hash(kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
+        return kinds[self._level.attributes](op)
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
         """The unpaired ops by kind and name without so many outer scopes; or AMBIGUOUS."""
@@ -312,13 +323,13 @@ class _Side:
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
 
-    def by_what_they_wait_for(self, numbers: Ids) -> dict[frozenset[int], list[int]]:
+    def by_what_they_wait_for(self) -> dict[frozenset[int], list[int]]:
         """The unpaired NoOps of which all that they wait for is paired, by that."""
         groups = defaultdict[frozenset[int], list[int]](list)
         for op in np.flatnonzero(self.unpaired).tolist():
             waits = self.index.control_lists[op]
             if self.index.types[op] == "NoOp" and waits and not self.unpaired[waits].any():
-                groups[frozenset(numbers[waits].tolist())].append(op)
+                groups[frozenset(self.numbers[waits].tolist())].append(op)
         return groups
 
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
@@ -369,8 +380,11 @@ class _Side:
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
         known = ~self.unpaired & ~self.is_constant
-        if rounds == 1 and known.any():
-            is_candidate &= self._beside(known)  # so near, what is left may be alike by chance
+        if known.any() and (rounds < FAR or self._level.attributes != "all"):
+            # A label without a pair in it may be what is left where many ops are alike.
+            for _ in range(rounds):
+                known |= self._beside(known & ~self._is_leaf)
+            is_candidate &= known
         ops = np.flatnonzero(is_candidate)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
@@ -379,9 +393,10 @@ class _Side:
 
     def _beside(self, ops: Mask) -> Mask:
         """The ops that consume or wait for some, or the other way round."""
+        edges = self._edges
         near = np.zeros(len(self.index), bool)
-        near[self._edges.source[ops[self._edges.consumer]]] = True
-        near[self._edges.consumer[ops[self._edges.source]]] = True
+        near[edges.source[ops[edges.consumer]]] = True
+        near[edges.consumer[ops[edges.source]]] = True
         return near
 
     def _labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
@@ -443,22 +458,38 @@ class _Side:
     def border(self) -> Ids:
         """The paired ops that have one without a pair beside them."""
         unpaired = self.unpaired
-        near = self._beside(unpaired)
-        return np.flatnonzero(near & ~unpaired).astype(np.int32)
+        return np.flatnonzero(self._beside(unpaired) & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
         """The unpaired ops beside one, by place and kind; or AMBIGUOUS."""
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
         least_place = 1 if self._level.attributes == "none" else 0
-        neighbors: dict[Hashable, int] = {}
+        alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
                 if self.pair[other] < 0 and place >= least_place:
                     name = last_part(names[other]) if own_names else ""
-                    key = direction, place, self.kinds[other], name
-                    neighbors[key] = other if neighbors.get(key, other) == other else AMBIGUOUS
+                    alike[direction, place, self.kinds[other], name].add(other)
+        neighbors: dict[Hashable, int] = {}
+        for key, ops in alike.items():
+            if len(ops) == 1:
+                neighbors[key] = min(ops)
+            elif len(ops) <= MOST_ALIKE and self._level.attributes != "none":
+                for other in ops:
+                    further = key, self._surroundings(other)
+                    neighbors[further] = AMBIGUOUS if further in neighbors else other
         return neighbors
+
+    def _surroundings(self, op: int) -> Hashable:
+        """What is beside an op, the same for ops that are one."""
+        near = Counter[Hashable]()
+        for direction, (others, places) in enumerate(self._neighbors):
+            for other, place in zip(others[op], places[op], strict=True):
+                is_known = self.pair[other] >= 0 and not self._is_leaf[other]
+                what = int(self.numbers[other]) if is_known else self._kind(other)
+                near[direction, place, what] += 1
+        return frozenset(near.items())
 
 
 class _TwoGraphs:
@@ -491,7 +522,7 @@ class _TwoGraphs:
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
-        for rounds in (12, 3, 1):
+        for rounds in (FAR, 3, 1):
             self.pair(self.with_unique_label(rounds, own_names=False), STRUCTURE)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
@@ -532,9 +563,8 @@ class _TwoGraphs:
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""
         pairs: list[Pair] = []
-        numbers = np.arange(len(self.after.index), dtype=np.int32)
-        there = self.after.by_what_they_wait_for(numbers)
-        for key, ops in self.before.by_what_they_wait_for(self.before.pair).items():
+        there = self.after.by_what_they_wait_for()
+        for key, ops in self.before.by_what_they_wait_for().items():
             pairs += zip(ops, there.get(key, []), strict=False)
         return pairs
 
@@ -576,8 +606,7 @@ class _TwoGraphs:
         """
         before, after = self.before, self.after
         paired = np.flatnonzero(~before.unpaired)
-        numbers = np.full(len(before.index), -1, np.int32), np.full(len(after.index), -1, np.int32)
-        numbers[0][paired] = numbers[1][before.pair[paired]] = paired
+        numbers = [np.where(side.unpaired, -1, side.numbers) for side in (before, after)]
         # An optimizer leaves one of equal constants, which is paired with one of them alone.
         near = before.constants_beside_unpaired(), after.constants_beside_unpaired()
         both = paired[before.is_constant[paired] & after.is_constant[before.pair[paired]]]
@@ -588,7 +617,7 @@ class _TwoGraphs:
         for side, is_near, number_of in zip((before, after), near, numbers, strict=True):
             for op in np.flatnonzero(is_near).tolist():
                 number_of[op] = of_value.get(side.value(op), number_of[op])
-        return numbers
+        return numbers[0], numbers[1]
 
     def pair_neighbors(self, *, own_names: bool) -> None:
         """Pair what is at the same place beside a pair, and go on from there."""
