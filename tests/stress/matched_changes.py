@@ -64,8 +64,12 @@ the changed graph is matched with the one before, of which all names were replac
 nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
 nothing may be matched with that. (*Frozen* matches the network with its variables; their values
 are not known to the matching, so there is no copy.) A cell is how much of what has a partner was
-matched with it; a number in brackets is of ops that were matched with another one. An op that
-stands for several equal ones after the change is not counted.
+matched with it; a number in brackets is of ops that were matched with another one, or with any op
+of the copy.
+
+The partner of an op is the op of its name and type after the change, or where that is gone an op
+that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
+of which an optimizer left one, one has it as its partner.
 """
 
 
@@ -288,9 +292,9 @@ def _own_partners(
             of_own_name["/".join(parts[first:])].add(name)
     of_own_name |= {name: {name} for name in set(names).intersection(names_after)}
     own = dict[str, set[str]]()
-    for name, new_name, op_type in zip(before.names, names_after, before.types, strict=True):
+    for name, name_then, op_type in zip(before.names, names_after, before.types, strict=True):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
-        found = {other for other in of_own_name[new_name] if _type(after, other) in types}
+        found = {other for other in of_own_name[name_then] if _type(after, other) in types}
         if found and op_type != "NoOp":
             own[name] = found
     return own
@@ -335,7 +339,9 @@ class _Values:
         identities = dict[tuple[int, int], tuple[int, int]]()  # an identity's output -> its input
         start = index.inputs.start
         sources = {
-            op: () if op_type in {"Merge", "RefMerge"} else index.input_lists[op]  # the ends of cycles
+            op: ()
+            if op_type in {"Merge", "RefMerge"}
+            else index.input_lists[op]  # the ends of cycles
             for op, op_type in enumerate(index.types)
         }
         for op in TopologicalSorter(sources).static_order():

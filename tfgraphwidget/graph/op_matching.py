@@ -4,16 +4,21 @@ Ops get labels as in B. Weisfeiler, A. Leman, "The reduction of a graph to canon
 first by type and attributes; then, round after round, by the labels of those that they consume,
 wait for and feed. An op that has its name in both graphs is a landmark: its label says which it is.
 Where one op of each graph has a label, the two are one; and what is at the same place beside such a
-pair, and of the same kind, is one too. Where several are alike none is paired: nothing is guessed.
-The work is linear in edges.
+pair, and of the same kind, is one too; among several of a kind, that with the same surroundings.
+Where several are alike none is paired: nothing is guessed. The work is linear in edges.
+
+Of equal constants an optimizer leaves one, so the label of a constant is what it holds, and not
+which ops read it. Once there are pairs, a label counts that has one of them in it: else it may be
+that of what is left where an optimizer took others away.
 
 Before all that, names are matched that differ in their outer scopes alone: those of a graph that
 was imported under a scope.
 
 What is left is matched again with less that must be alike (LEVELS): first past identities and reads
-of variables, which freezing and optimizers take away; then past casts, whatever the dtypes; then
-past scales and shifts of channels, as folding a batch norm moves them. Constants whose values
-differ by no more than rounding are one before that, so copies with other weights are distinguished.
+of variables, which freezing and optimizers take away; then past casts, whatever the dtypes, and
+past new shapes of constants, which optimizers compute; then past scales and shifts of channels, as
+folding a batch norm moves them. Constants whose values differ by no more than rounding are one
+before that, so copies with other weights are distinguished.
 """
 
 from __future__ import annotations
@@ -109,7 +114,7 @@ SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op con
 CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume it or wait for it
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
-MOST_ALIKE = 32  # ops beside a pair that are told apart by what is beside them: few lines of a loop
+MOST_ALIKE = 32  # ops beside a pair that are compared by what is beside them: each costs its edges
 AMBIGUOUS = -1  # in place of an op: there are several
 FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
@@ -379,12 +384,12 @@ class _Side:
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
-        known = ~self.unpaired & ~self.is_constant
-        if known.any() and (rounds < FAR or self._level.attributes != "all"):
+        in_reach = ~self.unpaired & ~self.is_constant
+        if in_reach.any() and (rounds < FAR or self._level.attributes != "all"):
             # A label without a pair in it may be what is left where many ops are alike.
             for _ in range(rounds):
-                known |= self._beside(known & ~self._is_leaf)
-            is_candidate &= known
+                in_reach |= self._beside(in_reach & ~self._is_leaf)
+            is_candidate &= in_reach
         ops = np.flatnonzero(is_candidate)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
@@ -465,6 +470,8 @@ class _Side:
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
         least_place = 1 if self._level.attributes == "none" else 0
+        # Where an identity may be missing, the surroundings of an op are no longer the same.
+        tells_apart = self._level.attributes != "none" and self._level.past >= PASSED_ON
         alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
@@ -475,7 +482,7 @@ class _Side:
         for key, ops in alike.items():
             if len(ops) == 1:
                 neighbors[key] = min(ops)
-            elif len(ops) <= MOST_ALIKE and self._level.attributes != "none":
+            elif len(ops) <= MOST_ALIKE and tells_apart:
                 for other in ops:
                     further = key, self._surroundings(other)
                     neighbors[further] = AMBIGUOUS if further in neighbors else other
@@ -601,8 +608,8 @@ class _TwoGraphs:
         return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
 
     def _landmarks(self) -> tuple[Ids, Ids]:
-        """For the ops of each graph the number that says which pair they are, -1 where none is: that
-        of the first one, or of a pair of constants that hold the same.
+        """For the ops of each graph the number that says which pair they are, -1 for none: that of
+        the first one, or of a pair of constants that hold the same.
         """
         before, after = self.before, self.after
         paired = np.flatnonzero(~before.unpaired)
