@@ -286,11 +286,15 @@ def _own_partners(
     """
     names_after = [name_after(name) for name in before.names]
     of_own_name = defaultdict[str, set[str]](set)
-    for name in set(names).difference(names_after):
+    exact = after.ids.keys() & set(
+        names_after
+    )  # an op of a call that is inlined may be named so, too
+    for name in set(names) - exact:
         parts = [] if name.startswith(DECOY) else name.split("/")
         for first in range(min(len(parts), MOST_OUTER_NAMES)):
             of_own_name["/".join(parts[first:])].add(name)
-    of_own_name |= {name: {name} for name in set(names).intersection(names_after)}
+    for name in exact:
+        of_own_name[name].add(name)
     own = dict[str, set[str]]()
     for name, name_then, op_type in zip(before.names, names_after, before.types, strict=True):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
