@@ -90,8 +90,8 @@ LEVELS = (
     Level(frozenset(), "all", (FAR,), controls=False),
     Level(frozenset(), "all", (3, 1)),
     Level(_PAST_IDENTITIES, "all", (FAR, 3)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5, 1)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (FAR, 5, 1)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (FAR, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
@@ -385,8 +385,8 @@ class _Side:
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
         in_reach = ~self.unpaired & ~self.is_constant
-        if rounds < FAR if self._level.attributes == "all" else in_reach.any():
-            # A label without a pair in it may be that of a copy, or of what is left of others.
+        if in_reach.any() and (rounds < FAR or self._level.attributes != "all"):
+            # A label without a pair in it may be what is left where many ops are alike.
             for _ in range(rounds):
                 in_reach |= self._beside(in_reach & ~self._is_leaf)
             is_candidate &= in_reach
