@@ -67,8 +67,8 @@ are not known to the matching, so there is no copy.) A cell is how much of what 
 matched with it; a number in brackets is of ops that were matched with another one, or with any op
 of the copy.
 
-The partner of an op is the op of its name and type after the change, or where that is gone an op
-that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
+The partner of an op is the op of its name and type after the change, or where that is missing
+one that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
 of which an optimizer left one, one has it as its partner.
 """
 
