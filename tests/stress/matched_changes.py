@@ -63,12 +63,12 @@ _HEAD = """# What is matched
 the changed graph is matched with the one before, of which all names were replaced by such as say
 nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
 nothing may be matched with that. (*Frozen* matches the network with its variables; their values
-are not known to the matching, so there is no copy.) A cell is how much of what has a partner was
+are unknown to the matching, so it has no such copy.) A cell is how much of what has a partner was
 matched with it; a number in brackets is of ops that were matched with another one, or with any op
 of the copy.
 
-The partner of an op is the op of its name and type after the change, or where that is missing
-one that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
+The partner of an op is the op of its name and type after the change, or where that is missing one
+that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
 of which an optimizer left one, one has it as its partner.
 """
 
