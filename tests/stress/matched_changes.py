@@ -16,7 +16,8 @@ import subprocess
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -41,12 +42,13 @@ from tests.graph.test_usual_changes import (
 from tests.stress.architectures import ARCHITECTURES
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import GraphIndex, difference
+from tfgraphwidget.graph.attributes import AttributeDigests
 
 GraphDef = Any
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "matching.md"
 PATIENCE = 1200  # seconds for one architecture, in a process of its own
-NOT_COUNTED = frozenset({"NoOp", "Placeholder"})
-"""Two NoOps that wait for the same are one as good as the other; a placeholder of a copy is."""
+DECOY = "decoy/"
+MOST_OUTER_NAMES = 4  # names of calls before that of an op in a function
 IN_FUNCTIONS = frozenset({"in functions", "exported"})
 """Changes after which a copy of the network is not in a function."""
 FROZEN_TYPES = {
@@ -61,9 +63,13 @@ _HEAD = """# What is matched
 the changed graph is matched with the one before, of which all names were replaced by such as say
 nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
 nothing may be matched with that. (*Frozen* matches the network with its variables; their values
-are not known to the matching, so there is no copy.) A cell is how much of what has a partner was
-matched with it; a number in brackets is of ops that were matched with another one. An op that
-stands for several equal ones after the change is not counted.
+are unknown to the matching, so it has no such copy.) A cell is how much of what has a partner was
+matched with it; a number in brackets is of ops that were matched with another one, or with any op
+of the copy.
+
+The partner of an op is the op of its name and type after the change, or where that is missing one
+that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
+of which an optimizer left one, one has it as its partner.
 """
 
 
@@ -240,41 +246,122 @@ def counts(subject: Subject, change: str) -> Counts:
 
 
 def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], str]) -> Counts:
-    """How many ops are matched with the one that has their name after the change, in a function
-    perhaps.
+    """How many ops are matched with one that gives the same tensor after the change; one that is
+    matched with an op of the copy, or with the partner of another, is wrong.
     """
     found = difference(before, after)
-    partner = {pair.was: pair.name for pair in found.pairs}
-    claimed = {pair.name: pair.was for pair in found.pairs}
-    there = [pair.name for pair in found.pairs] + list(found.added)
-    own_names = dict[str, set[str]]()
-    for name in there:
-        if not name.startswith("decoy/"):
-            parts = name.split("/")
-            for first in range(min(len(parts), 4)):
-                own_names.setdefault("/".join(parts[first:]), set()).add(name)
-    partners = right = wrong = 0
-    for name, op_type in zip(before.names, before.types, strict=True):
-        expected = own_names.get(name_after(name), set())
+    names = [pair.name for pair in found.pairs] + list(found.added)
+    own = _own_partners(before, after, names, name_after)
+    partners = own | _equal_partners(before, after, own)
+    claims = defaultdict[str, set[str]](set)
+    for was, expected in partners.items():
+        for name in expected:
+            claims[name].add(was)
+    no_ops = {name for name, kind in zip(before.names, before.types, strict=True) if kind == "NoOp"}
+    pairs = {pair.was: pair.name for pair in found.pairs if pair.was not in no_ops}
+    wrong = [
+        was
+        for was, name in pairs.items()
+        if name.startswith(DECOY)
+        or name not in partners.get(was, {name})
+        or (was in before.ids and was not in claims.get(name, {was}))
+    ]
+    right = [was for was, name in pairs.items() if name in partners.get(was, ())]
+    # Of equal ops of which the change left one, one is matched.
+    taken = {pairs[was] for was in right}
+    missing = [was for was, others in own.items() if was not in pairs and not others <= taken]
+    return Counts(len(right) + len(wrong) + len(missing), len(right), len(wrong))
+
+
+def _own_partners(
+    before: GraphIndex, after: GraphIndex, names: Iterable[str], name_after: Callable[[str], str]
+) -> dict[str, set[str]]:
+    """For each op the ops of its name and type after the change, which may be in functions.
+
+    Args:
+        before: The graph.
+        after: The same after the change.
+        names: The ops of `after`, also those of functions.
+        name_after: The name that an op has after the change, but for that of a function.
+    """
+    names_after = [name_after(name) for name in before.names]
+    of_own_name = defaultdict[str, set[str]](set)
+    exact = after.ids.keys() & set(
+        names_after
+    )  # an op of a call that is inlined may be named so, too
+    for name in set(names) - exact:
+        parts = [] if name.startswith(DECOY) else name.split("/")
+        for first in range(min(len(parts), MOST_OUTER_NAMES)):
+            of_own_name["/".join(parts[first:])].add(name)
+    for name in exact:
+        of_own_name[name].add(name)
+    own = dict[str, set[str]]()
+    for name, name_then, op_type in zip(before.names, names_after, before.types, strict=True):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
-        same_type = any(_type(after, other) in types for other in expected)
-        is_merged = op_type == "Const" and any(
-            _consumers(before, name) != _consumers(after, other)
-            for other in expected & after.ids.keys()
-        )
-        claimants = {claimed[other] for other in expected & claimed.keys()} - {name}
-        is_merged |= any(not own_names.get(name_after(other)) for other in claimants)
-        if op_type in NOT_COUNTED or is_merged or not (expected and same_type):
-            continue
-        partners += 1
-        right += partner.get(name) in expected
-        wrong += name in partner and partner[name] not in expected
-    return Counts(partners, right, wrong)
+        found = {other for other in of_own_name[name_then] if _type(after, other) in types}
+        if found and op_type != "NoOp":
+            own[name] = found
+    return own
 
 
-def _consumers(index: GraphIndex, name: str) -> int:
-    """How many ops read an op."""
-    return len(index.consumer_lists[index.ids[name]])
+def _equal_partners(
+    before: GraphIndex, after: GraphIndex, own: Mapping[str, set[str]]
+) -> dict[str, set[str]]:
+    """For each op without a partner of its own the ops that give the same after the change."""
+    values = _Values()
+    values_before = values.of(before, {})
+    known = {other: values_before[before.ids[name]] for name in own for other in own[name]}
+    of_value = defaultdict[tuple[int, str], set[str]](set)
+    values_after = values.of(after, known)
+    for name, op_type, value in zip(after.names, after.types, values_after, strict=True):
+        if not name.startswith(DECOY):
+            of_value[value, op_type].add(name)
+    return {
+        name: of_value[value, op_type]
+        for name, op_type, value in zip(before.names, before.types, values_before, strict=True)
+        if name not in own and of_value[value, op_type]
+    }
+
+
+class _Values:
+    """Numbers of tensors: ops have one number that provably give the same, as they are of one kind
+    and read the same.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = dict[Hashable, int]()
+
+    def of(self, index: GraphIndex, known: Mapping[str, int]) -> list[int]:
+        """The number of each op of a graph.
+
+        Args:
+            index: The graph.
+            known: The numbers of ops that are known by their names.
+        """
+        attributes = AttributeDigests(index)
+        values = [self._numbers.setdefault(name, len(self._numbers)) for name in index.names]
+        identities = dict[tuple[int, int], tuple[int, int]]()  # an identity's output -> its input
+        start = index.inputs.start
+        sources = {
+            op: ()
+            if op_type in {"Merge", "RefMerge"}
+            else index.input_lists[op]  # the ends of cycles
+            for op, op_type in enumerate(index.types)
+        }
+        for op in TopologicalSorter(sources).static_order():
+            node = index.nodes[op]
+            ports = index.ports[start[op] : start[op + 1]].tolist()
+            tensors = zip(sources[op], ports, strict=False)
+            read = [identities.get(tensor, (values[tensor[0]], tensor[1])) for tensor in tensors]
+            definition = index.typing.definition(node.op)
+            if node.name in known:
+                values[op] = known[node.name]
+            elif (read or node.op == "Const") and definition and not definition.is_stateful:
+                computed = attributes.kind(op), *read
+                values[op] = self._numbers.setdefault(computed, values[op])
+            if node.op in {"Identity", "IdentityN"}:
+                identities |= {(op, port): tensor for port, tensor in enumerate(read)}
+        return values
 
 
 def _type(index: GraphIndex, name: str) -> str:

@@ -95,12 +95,14 @@ _MOST_ELEMENTS = 6
 
 
 def _shape_of_weight(node: NodeDef) -> tuple[int, ...] | None:
-    """The sizes of a constant or a variable; None where they are missing."""
+    """The sizes of a constant or a variable without those of one, which optimizers add and take
+    away; None where they are missing.
+    """
     attribute = node.attr.get("value" if node.op in op_types.CONSTANTS else "shape")
     if attribute is None:
         return None
     shape = attribute.tensor.tensor_shape if node.op in op_types.CONSTANTS else attribute.shape
-    return tuple(dim.size for dim in shape.dim)
+    return tuple(dim.size for dim in shape.dim if dim.size != 1)
 
 
 class AttributeDigests:

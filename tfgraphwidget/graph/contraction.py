@@ -64,14 +64,8 @@ def contracted_edges(
     has_no_order = np.array([kind in op_types.COMMUTATIVE for kind in kinds], bool)[numbers]
     slots[has_no_order[consumer]] = 0
     slots[np.isin(consumer, calls_of_savers(index))] = 0
-    passed = np.zeros(len(index), bool)
-    wanted = frozenset(types)
-    if wanted:
-        past = handed_on(index, wanted, np.ones(len(index), bool))
-        passed = past.passed
-        goes_on = passed[source] & (ports == 0)
-        ports = np.where(goes_on, past.port[source], ports)
-        source = np.where(goes_on, past.op[source], source)
+    passed, tensors = _handed_on_edges(index, frozenset(types))
+    source, ports = source[tensors], ports[tensors]
     stays = ~(passed[consumer] | passed[source])
     waits = ~(passed[waiting.owner] | passed[waiting.values]) & controls
     places = slots.astype(np.uint64) * MOST_PORTS + ports.astype(np.uint64) + np.uint64(1)
@@ -83,6 +77,29 @@ def contracted_edges(
     )
     make_read_only(edges.consumer, edges.source, edges.place, edges.passed)
     return edges
+
+
+def _handed_on_edges(index: GraphIndex, types: frozenset[str]) -> tuple[Mask, Ids]:
+    """The ops that are passed, and for each edge the one that brings its tensor to the first of
+    those that it goes past.
+    """
+    inputs, ports = index.inputs, index.ports
+    edges = np.arange(len(ports), dtype=np.int32)
+    if not types:
+        return np.zeros(len(index), bool), edges
+    main = _main_inputs(index, types - op_types.SEVERAL_HANDED_ON, computed_from_weights(index))
+    is_first = (main[inputs.values] >= 0) & (ports == 0)
+    edges[is_first] = main[inputs.values[is_first]]
+    hands_on_several = of_type(index, (types & op_types.SEVERAL_HANDED_ON).__contains__)
+    has_input = ports < np.diff(inputs.start)[inputs.values]
+    is_any = hands_on_several[inputs.values] & has_input
+    edges[is_any] = inputs.start[inputs.values[is_any]] + ports[is_any]
+    for _ in range(MOST_STEPS):
+        further = edges[edges]
+        if np.array_equal(further, edges):
+            break
+        edges = further
+    return (main >= 0) | hands_on_several, edges
 
 
 def calls_of_savers(index: GraphIndex) -> list[int]:
@@ -159,7 +176,7 @@ def handed_on(index: GraphIndex, types: frozenset[str], among: Mask) -> HandedOn
 
 def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> Ids:
     """For each op of the types the edge of the tensor that it hands on, -1 for all others: the one
-    input, or the one that is not a weight.
+    input, or the one that is not a weight; of a weight that gets another shape that weight.
     """
     kinds, numbers = index.kinds
     of_type = np.array([kind in types for kind in kinds], bool)[numbers]
@@ -173,6 +190,8 @@ def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> I
     main = np.where(computed_count == 1, first_computed, -1)
     alone = count == 1
     main[alone] = inputs.start[:-1][alone]
+    reshapes = np.array([kind in op_types.RESHAPES for kind in kinds], bool)[numbers]
+    main[reshapes] = np.where(is_weight & (count > 0), inputs.start[:-1], -1)[reshapes]
     return np.where(of_type, main, -1).astype(np.int32)
 
 

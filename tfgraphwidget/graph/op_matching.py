@@ -4,16 +4,21 @@ Ops get labels as in B. Weisfeiler, A. Leman, "The reduction of a graph to canon
 first by type and attributes; then, round after round, by the labels of those that they consume,
 wait for and feed. An op that has its name in both graphs is a landmark: its label says which it is.
 Where one op of each graph has a label, the two are one; and what is at the same place beside such a
-pair, and of the same kind, is one too. Where several are alike none is paired: nothing is guessed.
-The work is linear in edges.
+pair, and of the same kind, is one too; among several of a kind, that with the same surroundings.
+Where several are alike none is paired: nothing is guessed. The work is linear in edges.
+
+Of equal constants an optimizer leaves one, so the label of a constant is what it holds, and not
+which ops read it. Once there are pairs, a label counts that has one of them in it: else it may be
+that of what is left where an optimizer took others away.
 
 Before all that, names are matched that differ in their outer scopes alone: those of a graph that
 was imported under a scope.
 
 What is left is matched again with less that must be alike (LEVELS): first past identities and reads
-of variables, which freezing and optimizers take away; then past casts, whatever the dtypes; then
-past scales and shifts of channels, as folding a batch norm moves them. Constants whose values
-differ by no more than rounding are one before that, so copies with other weights are distinguished.
+of variables, which freezing and optimizers take away; then past casts, whatever the dtypes, and
+past new shapes of constants, which optimizers compute; then past scales and shifts of channels, as
+folding a batch norm moves them. Constants whose values differ by no more than rounding are one
+before that, so copies with other weights are distinguished.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.contraction import contracted_edges
+from tfgraphwidget.graph.contraction import WEIGHTS, contracted_edges
 from tfgraphwidget.graph.converted_ops import converted_pairs, is_converted
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
@@ -40,7 +45,9 @@ from tfgraphwidget.graph.op_types import (
     FUNCTION_CALLS,
     IN_PLACE_OF_CALLS,
     PASSED_ON,
+    RESHAPES,
     SCALES_AND_SHIFTS,
+    SEVERAL_HANDED_ON,
     WITHOUT_OUTPUTS,
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
@@ -76,14 +83,16 @@ the caller says so.
 """
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
+FAR = 12  # edges: all that is alike so far around is most likely one
+_PAST_IDENTITIES = PASSED_ON | SEVERAL_HANDED_ON
 LEVELS = (
-    Level(frozenset(), "all", (12,)),
+    Level(frozenset(), "all", (FAR,)),
     # Functions, which order what has effects, have other control inputs.
-    Level(frozenset(), "all", (12,), controls=False),
+    Level(frozenset(), "all", (FAR,), controls=False),
     Level(frozenset(), "all", (3, 1)),
-    Level(PASSED_ON, "all", (12, 3)),
-    Level(PASSED_ON | CASTS, "of computation", (12, 5)),
-    Level(PASSED_ON | CASTS | SCALES_AND_SHIFTS, "of computation", (12, 5)),
+    Level(_PAST_IDENTITIES, "all", (FAR, 3)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (FAR, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
@@ -106,6 +115,7 @@ SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op con
 CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume it or wait for it
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
+MOST_ALIKE = 32  # ops beside a pair that are compared by what is beside them: each costs its edges
 AMBIGUOUS = -1  # in place of an op: there are several
 FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
@@ -169,7 +179,8 @@ def find_matches(
     backward = np.full(len(after), -1, np.int32)
     backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
     graphs = _TwoGraphs(
-        _Side(before, attributes[0], forward), _Side(after, attributes[1], backward)
+        _Side(before, attributes[0], forward, np.arange(len(before), dtype=np.int32)),
+        _Side(after, attributes[1], backward, backward),
     )
     graphs.evidence[[before.ids[name] for name in renamed if name in before.ids]] = HAND
     if before.origin is not after.origin:
@@ -283,11 +294,18 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
 
 
 class _Side:
-    """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet."""
+    """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet, and
+    `numbers` of those with a pair the number in the first graph.
+    """
 
-    def __init__(self, index: GraphIndex, attributes: AttributeDigests, pair: Ids) -> None:
+    def __init__(
+        self, index: GraphIndex, attributes: AttributeDigests, pair: Ids, numbers: Ids
+    ) -> None:
         self.index = index
         self.pair = pair
+        self.numbers = numbers
+        self.is_constant = of_type(index, CONSTANTS.__contains__)
+        self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
 
@@ -306,13 +324,16 @@ class _Side:
     @cached_property
     def kinds(self) -> dict[int, int]:
         """What type and attributes are, as a number for each op that had no pair at first."""
+        return {op: hash(self._kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
+
+    def _kind(self, op: int) -> bytes:
+        """What type and attributes are, as far as they must be alike."""
         kinds: dict[str, Callable[[int], bytes]] = {
             "all": self._attributes.kind,
             "of computation": self._attributes.loose_kind,
             "none": self._attributes.family,
         }
-        kind = kinds[self._level.attributes]
-        return {op: hash(kind(op)) for op in np.flatnonzero(self.unpaired).tolist()}
+        return kinds[self._level.attributes](op)
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
         """The unpaired ops by kind and name without so many outer scopes; or AMBIGUOUS."""
@@ -331,13 +352,13 @@ class _Side:
         count = Counter(keys)
         return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
 
-    def by_what_they_wait_for(self, numbers: Ids) -> dict[frozenset[int], list[int]]:
+    def by_what_they_wait_for(self) -> dict[frozenset[int], list[int]]:
         """The unpaired NoOps of which all that they wait for is paired, by that."""
         groups = defaultdict[frozenset[int], list[int]](list)
         for op in np.flatnonzero(self.unpaired).tolist():
             waits = self.index.control_lists[op]
             if self.index.types[op] == "NoOp" and waits and not self.unpaired[waits].any():
-                groups[frozenset(numbers[waits].tolist())].append(op)
+                groups[frozenset(self.numbers[waits].tolist())].append(op)
         return groups
 
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
@@ -351,7 +372,7 @@ class _Side:
             node = index.nodes[op]
             if node.op in CONSTANTS and "value" in node.attr and not is_first_value:
                 proto = node.attr["value"].tensor
-                sizes = tuple(dimension.size for dimension in proto.tensor_shape.dim)
+                sizes = tuple(dim.size for dim in proto.tensor_shape.dim if dim.size != 1)
                 is_float = "float" in dtype_name(proto, "dtype", proto.dtype)
                 if is_float and np.prod(sizes, dtype=float) >= FEWEST_ELEMENTS:
                     by_shape[sizes].append(op)
@@ -361,30 +382,62 @@ class _Side:
         """The values of constants as vectors."""
         return [_vector(self.index.nodes[op].attr["value"].tensor) for op in constants]
 
+    @property
+    def _is_leaf(self) -> Mask:
+        """The ops of which it says nothing which others read them: constants, as equal ones may be
+        one, and variables where they may have become such.
+        """
+        return self.is_constant if self._level.attributes == "all" else self._is_weight
+
+    def constants_beside_unpaired(self) -> Mask:
+        """The constants that have no pair, or that an op without one reads."""
+        near = self.unpaired
+        near[self._edges.source[near[self._edges.consumer]]] = True
+        return near & self.is_constant
+
+    def value(self, constant: int) -> bytes:
+        """What a constant holds, as a digest."""
+        return self._attributes.kind(constant)
+
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
-        is_candidate = self.unpaired & ~self._edges.passed
+        is_candidate = self.unpaired & ~self._edges.passed & ~self._is_leaf
         if self._level.attributes != "all":
             # Alone an op has its kind only, and others of that are not the same.
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
+        in_reach = ~self.unpaired & ~self.is_constant
+        if in_reach.any() and (rounds < FAR or self._level.attributes != "all"):
+            # A label without a pair in it may be what is left where many ops are alike.
+            for _ in range(rounds):
+                in_reach |= self._beside(in_reach & ~self._is_leaf)
+            is_candidate &= in_reach
         ops = np.flatnonzero(is_candidate)
         labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
         is_unique = count == 1
         return label[is_unique], ops[first[is_unique]]
 
+    def _beside(self, ops: Mask) -> Mask:
+        """The ops that consume or wait for some, or the other way round."""
+        edges = self._edges
+        near = np.zeros(len(self.index), bool)
+        near[edges.source[ops[edges.consumer]]] = True
+        near[edges.consumer[ops[edges.source]]] = True
+        return near
+
     def _labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
-        """A label for each op; for those that are paired, `landmarks` are numbers of the pairs."""
-        first = _mix(landmarks.astype(np.uint64) + np.uint64(1))
+        """A label for each op; that of a landmark is its number, and that of a leaf its kind."""
+        first = _mix((landmarks + 1).astype(np.uint64))
         names = self.index.names
         for op, kind in self.kinds.items():
-            if self.pair[op] < 0:
-                label = hash((kind, last_part(names[op]))) if own_names else kind
+            if landmarks[op] < 0:
+                is_named = own_names and not self._is_leaf[op]
+                label = hash((kind, last_part(names[op]))) if is_named else kind
                 first[op] = label % (1 << 64)
-        is_fixed = ~self.unpaired
+        is_fixed = (landmarks >= 0) | self._is_leaf
         labels = first
         for _ in range(rounds):
             near = self._sums(self._by_consumer, labels[self._edges.source], SOURCE_FACTOR)
@@ -434,25 +487,40 @@ class _Side:
     def border(self) -> Ids:
         """The paired ops that have one without a pair beside them."""
         unpaired = self.unpaired
-        near = np.zeros(len(self.index), bool)
-        edges = self._edges
-        near[edges.source[unpaired[edges.consumer]]] = True
-        near[edges.consumer[unpaired[edges.source]]] = True
-        return np.flatnonzero(near & ~unpaired).astype(np.int32)
+        return np.flatnonzero(self._beside(unpaired) & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
         """The unpaired ops beside one, by place and kind; or AMBIGUOUS."""
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
         least_place = 1 if self._level.attributes == "none" else 0
-        neighbors: dict[Hashable, int] = {}
+        # Where an identity may be missing, the surroundings of an op are no longer the same.
+        tells_apart = self._level.attributes != "none" and self._level.past >= PASSED_ON
+        alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
                 if self.pair[other] < 0 and place >= least_place:
                     name = last_part(names[other]) if own_names else ""
-                    key = direction, place, self.kinds[other], name
-                    neighbors[key] = other if neighbors.get(key, other) == other else AMBIGUOUS
+                    alike[direction, place, self.kinds[other], name].add(other)
+        neighbors: dict[Hashable, int] = {}
+        for key, ops in alike.items():
+            if len(ops) == 1:
+                neighbors[key] = min(ops)
+            elif len(ops) <= MOST_ALIKE and tells_apart:
+                for other in ops:
+                    further = key, self._surroundings(other)
+                    neighbors[further] = AMBIGUOUS if further in neighbors else other
         return neighbors
+
+    def _surroundings(self, op: int) -> Hashable:
+        """What is beside an op, the same for ops that are one."""
+        near = Counter[Hashable]()
+        for direction, (others, places) in enumerate(self._neighbors):
+            for other, place in zip(others[op], places[op], strict=True):
+                is_known = self.pair[other] >= 0 and not self._is_leaf[other]
+                what = int(self.numbers[other]) if is_known else self._kind(other)
+                near[direction, place, what] += 1
+        return frozenset(near.items())
 
 
 class _TwoGraphs:
@@ -485,8 +553,9 @@ class _TwoGraphs:
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
-        for rounds in (12, 3, 1):
+        for rounds in (FAR, 3, 1):
             self.pair(self.with_unique_label(rounds, own_names=False), STRUCTURE)
+            self.pair_neighbors(own_names=False)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
 
@@ -526,9 +595,8 @@ class _TwoGraphs:
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""
         pairs: list[Pair] = []
-        numbers = np.arange(len(self.after.index), dtype=np.int32)
-        there = self.after.by_what_they_wait_for(numbers)
-        for key, ops in self.before.by_what_they_wait_for(self.before.pair).items():
+        there = self.after.by_what_they_wait_for()
+        for key, ops in self.before.by_what_they_wait_for().items():
             pairs += zip(ops, there.get(key, []), strict=False)
         return pairs
 
@@ -558,14 +626,30 @@ class _TwoGraphs:
 
     def with_unique_label(self, rounds: int, *, own_names: bool) -> list[Pair]:
         """The ops with a label that one op has in each graph."""
-        landmarks_before = np.arange(len(self.before.index), dtype=np.int32)
-        landmarks_after = np.zeros(len(self.after.index), np.int32)
-        paired = np.flatnonzero(~self.before.unpaired)
-        landmarks_after[self.before.pair[paired]] = paired
-        labels_a, ops_a = self.before.unique_labels(landmarks_before, rounds, own_names=own_names)
-        labels_b, ops_b = self.after.unique_labels(landmarks_after, rounds, own_names=own_names)
+        landmarks = self._landmarks()
+        labels_a, ops_a = self.before.unique_labels(landmarks[0], rounds, own_names=own_names)
+        labels_b, ops_b = self.after.unique_labels(landmarks[1], rounds, own_names=own_names)
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
         return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
+
+    def _landmarks(self) -> tuple[Ids, Ids]:
+        """For the ops of each graph the number that says which pair they are, -1 for none: that of
+        the first one, or of a pair of constants that hold the same.
+        """
+        before, after = self.before, self.after
+        paired = np.flatnonzero(~before.unpaired)
+        numbers = [np.where(side.unpaired, -1, side.numbers) for side in (before, after)]
+        # An optimizer leaves one of equal constants, which is paired with one of them alone.
+        near = before.constants_beside_unpaired(), after.constants_beside_unpaired()
+        both = paired[before.is_constant[paired] & after.is_constant[before.pair[paired]]]
+        of_value: dict[bytes, int] = {}
+        for a in both[near[0][both] | near[1][before.pair[both]]].tolist():
+            number = of_value.setdefault(before.value(a), a)
+            of_value.setdefault(after.value(int(before.pair[a])), number)
+        for side, is_near, number_of in zip((before, after), near, numbers, strict=True):
+            for op in np.flatnonzero(is_near).tolist():
+                number_of[op] = of_value.get(side.value(op), number_of[op])
+        return numbers[0], numbers[1]
 
     def pair_neighbors(self, *, own_names: bool) -> None:
         """Pair what is at the same place beside a pair, and go on from there."""
@@ -635,6 +719,8 @@ def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, i
     other_lengths = np.array([np.linalg.norm(vector) for vector in others])
     nearest: dict[int, int] = {}
     for i, vector in enumerate(vectors):
+        if not len(vector) or vector.min() == vector.max():
+            continue  # zeros or ones are equal by chance
         limit = MOST_ROUNDING * lengths[i]
         # Vectors are as far apart as their lengths at least.
         (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)

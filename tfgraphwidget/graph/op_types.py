@@ -633,8 +633,12 @@ UNPACKING = frozenset(
 
 # They hand a value on as it is.
 PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
+# They hand several values on as they are.
+SEVERAL_HANDED_ON = frozenset({"IdentityN"})
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
+# They hand a value on in another shape; optimizers compute those of constants.
+RESHAPES = frozenset({"ExpandDims", "Reshape", "Squeeze"})
 # They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
 SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
     *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")

@@ -176,9 +176,9 @@ def test_in_a_narrow_and_tall_view_the_panel_is_below_the_drawing_and_nothing_is
 
 
 @pytest.mark.slow
-def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Hand) -> None:
+def test_a_part_is_marked_by_eight_keys_and_the_button_that_clones_is_five_tabs_away(hand: Hand) -> None:
     hand.root.focus()
-    for key in ("/", "x", "Enter", "Escape", "i", "/", "y", "Enter", "Escape", "o"):
+    for key in ("/", "x", "Enter", "i", "/", "y", "Enter", "o"):
         hand.page.keyboard.type(key) if len(key) == 1 else hand.page.keyboard.press(key)
         hand.widget.settled()
     boundary = hand.widget.notebook.kernel_eval("[editor.inputs, editor.outputs]")

@@ -1,0 +1,175 @@
+"""A graph and the same after an optimizer, beside a copy with other weights: equal constants are
+one, constants have another shape, batch norms are in the weights; the copy is never a partner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conftest import v1
+from tests.graph.test_usual_changes import (
+    copy_of,
+    folded,
+    index_of,
+    new_name,
+    renamed,
+    reordered,
+    with_decoy,
+)
+from tfgraphwidget.graph import difference
+
+GraphDef = Any
+DECOY = "decoy/"
+
+
+def graph_of(build: Callable[[np.random.Generator, Any], Any]) -> GraphDef:
+    """A graph of a picture."""
+    with tf.Graph().as_default() as graph:
+        image = v1.placeholder(tf.float32, [None, 8, 8, 4], name="image")
+        tf.identity(build(np.random.default_rng(0), image), name="y")
+    return graph.as_graph_def()
+
+
+def weight(numbers: np.random.Generator, *sizes: int) -> Any:
+    return tf.constant(numbers.normal(size=sizes).astype(np.float32))
+
+
+def batch_norm(numbers: np.random.Generator, x: Any) -> Any:
+    scale, shift, mean = (weight(numbers, 4) for _ in range(3))
+    variance = tf.constant(numbers.uniform(1, 2, 4).astype(np.float32))
+    return v1.nn.fused_batch_norm(x, scale, shift, mean, variance, is_training=False)[0]
+
+
+def merged(graph_def: GraphDef) -> GraphDef:
+    """The graph with the last of equal constants alone, as an optimizer leaves it."""
+    copy = copy_of(graph_def)
+    constants = [node for node in copy.node if node.op == "Const"]
+    kept = {node.attr["value"].SerializeToString(): node.name for node in constants}
+    new = {node.name: kept[node.attr["value"].SerializeToString()] for node in constants}
+    nodes = [node for node in copy.node if new.get(node.name, node.name) == node.name]
+    for node in nodes:
+        node.input[:] = [new.get(name, name) for name in node.input]
+    result = v1.GraphDef()
+    result.node.extend(nodes)
+    return result
+
+
+def pairs_beside_a_copy(before: GraphDef, after: GraphDef) -> dict[str, str]:
+    """The names of ops before -> after, where names say nothing, but for those of the copy."""
+    found = difference(index_of(renamed(before)), index_of(reordered(with_decoy(after))))
+    names = {new_name(node.name): node.name for node in before.node}
+    return {names[pair.was]: pair.name for pair in found.pairs}
+
+
+def sliced_pictures(numbers: np.random.Generator, image: Any) -> Any:
+    """Many ops that read small constants, of which many are equal."""
+    x = image
+    for _ in range(3):
+        size = tf.stack([tf.shape(x)[0], 64, 4])
+        x = tf.reshape(tf.reshape(x, size) @ weight(numbers, 4, 4), [-1, 8, 8, 4])
+        x = tf.reduce_sum(x, 3, keepdims=True) + tf.maximum(x, 0.0) * 0.5
+    return x
+
+
+def test_merged_constants_are_one_of_those_that_are_equal() -> None:
+    before = graph_of(sliced_pictures)
+    after = merged(before)
+    pairs = pairs_beside_a_copy(before, after)
+    values = {node.name: node.attr["value"] for node in before.node if node.op == "Const"}
+    for name, other in pairs.items():
+        assert other == name or values[other] == values[name]
+    assert set(pairs.values()) == {node.name for node in after.node}
+
+
+def test_a_constant_that_is_left_over_is_none_of_the_copy() -> None:
+    """Of two equal constants one is left after the change, and so is one of the copy."""
+    before = graph_of(lambda _, image: tf.maximum(image, 0.0) + tf.minimum(image, 0.0))
+    pairs = pairs_beside_a_copy(before, merged(before))
+    assert not any(name.startswith(DECOY) for name in pairs.values())
+
+
+def test_constants_are_matched_in_another_shape() -> None:
+    def convolutions(kernel: Callable[[np.random.Generator], Any]) -> GraphDef:
+        def build(numbers: np.random.Generator, image: Any) -> Any:
+            x = tf.reshape(image, [-1, 1, 64, 4])
+            for _ in range(2):
+                x = tf.nn.relu(tf.nn.conv2d(x, kernel(numbers), 1, "SAME"))
+            return x
+
+        return graph_of(build)
+
+    before = convolutions(lambda numbers: tf.expand_dims(weight(numbers, 3, 4, 4), 0))
+    after = convolutions(lambda numbers: weight(numbers, 1, 3, 4, 4))
+    pairs = pairs_beside_a_copy(before, after)
+    names = ["image", "Const", "Conv2D", "Relu", "Const_1", "Conv2D_1", "Relu_1", "y"]
+    assert {name: pairs.get(name) for name in names} == {name: name for name in names}
+
+
+def test_ops_are_matched_past_an_identity_of_several_tensors() -> None:
+    def swish(*, with_identities: bool) -> GraphDef:
+        def build(numbers: np.random.Generator, image: Any) -> Any:
+            x = image
+            for name in ("a", "b", "c"):
+                x = tf.multiply(x, tf.sigmoid(x, name=f"{name}/gate"), name=f"{name}/swish")
+                x = tf.identity_n([x, x])[0] if with_identities else x
+            return tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME", name="last")
+
+        return graph_of(build)
+
+    pairs = pairs_beside_a_copy(swish(with_identities=True), swish(with_identities=False))
+    expected = ["image", "last", *(f"{k}/{name}" for k in "abc" for name in ("gate", "swish"))]
+    assert {name: pairs.get(name) for name in expected} == {name: name for name in expected}
+
+
+def test_branches_that_are_alike_are_told_apart_by_what_is_beside_them() -> None:
+    """Both inputs of a sum are convolutions with a batch norm, and all weights are others."""
+
+    def residual(numbers: np.random.Generator, image: Any) -> Any:
+        def layer(x: Any) -> Any:
+            return batch_norm(numbers, tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME"))
+
+        x = layer(image)
+        for _ in range(4):
+            y = layer(x)
+            x = tf.add(y, layer(tf.nn.relu6(layer(y))))
+        x = tf.reshape(tf.nn.relu(x), [-1, 256])
+        return x @ weight(numbers, 256, 3)
+
+    before = graph_of(residual)
+    after = folded(before)
+    names = {node.name for node in before.node if node.op in {"Conv2D", "Relu6", "AddV2"}}
+    pairs = pairs_beside_a_copy(before, after)
+    assert {name: pairs.get(name) for name in names} == {name: name for name in names}
+
+
+def test_a_batch_norm_that_is_folded_is_none_of_the_copy() -> None:
+    """The first batch norm is folded; the second one, behind an activation, stays."""
+
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        x = tf.nn.conv2d(image, weight(numbers, 3, 3, 4, 4), 1, "SAME")
+        x = tf.nn.relu(batch_norm(numbers, x))
+        return tf.nn.conv2d(
+            tf.nn.relu(batch_norm(numbers, x)), weight(numbers, 3, 3, 4, 4), 1, "SAME"
+        )
+
+    before = graph_of(build)
+    pairs = pairs_beside_a_copy(before, folded(before))
+    assert "FusedBatchNormV3" not in pairs
+    assert pairs["FusedBatchNormV3_1"] == "FusedBatchNormV3_1"
+    assert not any(name.startswith(DECOY) for name in pairs.values())
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0])
+def test_constants_of_one_number_are_not_known_by_their_values(number: float) -> None:
+    """A bias of zeros is a constant now, and another constant of zeros was there before."""
+
+    filled = [number] * 8
+    before = graph_of(lambda _, image: tf.reshape(image, [-1, 8]) + filled)
+    after = graph_of(lambda _, image: tf.tanh(tf.reshape(image, [-1, 8])) / filled)
+    found = difference(index_of(renamed(before)), index_of(renamed(after, lambda n: f"a/{n}")))
+    assert "values" not in {pair.evidence for pair in found.pairs}
