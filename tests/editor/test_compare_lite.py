@@ -150,7 +150,7 @@ def numbers_by_tensor(comparison: Comparison) -> dict[str, float]:
     return {each.name: each.scaled for each in comparison if each.scaled is not None}
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 @pytest.mark.parametrize("name", MODELS)
 def test_no_tensor_is_paired_with_another_one(name: str, conversion: str, tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ DEEP: dict[
 
 
 @pytest.mark.parametrize("name", DEEP)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_it_is(
     name: str,
 ) -> None:
@@ -380,7 +380,7 @@ def edited_functions(editor: GraphEditor) -> set[str]:
 
 
 @pytest.mark.parametrize("file", ["graph.pb", "graph.pbtxt", "frozen.pb", "model.meta", "model/"])
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path: Path) -> None:
     built, op, label, wanted = kind
     built.editor.view.enter(op, label)
@@ -809,7 +809,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(
     [(patch_application, "rewire"), (patch_application, "set_static_shapes"), (Renewal, "apply")],
     ids=lambda step: step[1],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     shared: Live, step: tuple[Any, str], error: BaseException
 ) -> None:

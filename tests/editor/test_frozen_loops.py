@@ -83,7 +83,7 @@ def test_it_runs_and_runs_edited(editor: tgw.GraphEditor) -> None:
 
 
 @pytest.mark.parametrize("name", ["m/", "m.pb", "f.pb", "m.meta"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) -> None:
     editor.bypass(tanh_of(editor))
     path = editor.save(f"{tmp_path}/{name}", frozen=name == "f.pb")

@@ -119,7 +119,7 @@ EDITS: dict[str, Callable[[GraphEditor], object]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_a_loop_is_differentiated_after_an_edit_of_its_file(edit: str, path: Path) -> None:
     editor = tgw.edit(path, checkpoint=path.with_suffix(""))
     EDITS[edit](editor)
@@ -174,7 +174,7 @@ REFUSED = "remove_identities"
 
 
 @pytest.mark.parametrize("edit", LIVE_EDITS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) -> None:
     """Those of a loop wait for ops after them: redo hides them with what they are built on."""
     session = v1.Session(graph=loop_graph())

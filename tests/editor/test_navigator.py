@@ -355,7 +355,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(cut: str) -> None:
     editor = tgw.example()
     answers = RequestHandler(editor)

@@ -971,7 +971,7 @@ def test_every_command_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_se
 @pytest.mark.parametrize(
     "op", ["Initializer/Const", "Assign", "Read/ReadVariableOp", "IsInitialized/VarIsInitializedOp"]
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
     op: str, how: dict[str, bool], folder: Path
 ) -> None:

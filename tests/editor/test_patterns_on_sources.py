@@ -191,7 +191,7 @@ REPLACED: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_source(
     editor: tgw.GraphEditor,
 ) -> None:

@@ -116,7 +116,7 @@ def carried(editor: tgw.GraphEditor) -> Any:
 
 
 @pytest.mark.parametrize("command", EDITS)
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 def test_every_edit_is_the_same_when_it_was_written_down(command: str) -> None:
     first, second = opened(), opened()
     EDITS[command](first)

@@ -268,7 +268,7 @@ def _save(source: Any, folder: str) -> None:
         (Steps, _save),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_variables(
     make: Callable[[], Any], write: Callable[[Any, str], None], tmp_path: Path
 ) -> None:

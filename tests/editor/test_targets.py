@@ -71,7 +71,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("method", EDITS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
     method: str, editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,7 +111,7 @@ def editor() -> Iterator[GraphEditor]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: GraphEditor) -> None:
     case = CASES[name]
     case.before(editor)
@@ -125,7 +125,7 @@ def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: Graph
     "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_an_edit_that_fails_leaves_everything_as_it_was(
     name: str, error: BaseException, editor: GraphEditor
 ) -> None:
@@ -148,7 +148,7 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_every_case_is_a_transaction(
     name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor
 ) -> None:
@@ -283,7 +283,7 @@ def test_a_snapshot_puts_attributes_back() -> None:
     "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
 @pytest.mark.parametrize("call", ["edit", "undo", "redo"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_failure_after_the_renewal_of_a_session_puts_the_session_back_too(
     call: str, error: BaseException
 ) -> None:

@@ -87,7 +87,7 @@ def travelled(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
     travelled: dict[str, tuple[Any, Any]], kind: str
 ) -> None:
@@ -130,7 +130,7 @@ WITH_VALUES = [
 
 @pytest.mark.parametrize("kind", WITH_VALUES)
 @pytest.mark.parametrize("has_travelled", [False, True], ids=["here", "travelled"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
     sources: Sources, kind: str, has_travelled: bool
 ) -> None:
@@ -625,7 +625,7 @@ def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
 
 @pytest.mark.parametrize("is_called", [False, True])
 @pytest.mark.parametrize("kind", ["static", "vectors", "written", "empty"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_function_takes_the_contents_of_captured_tables_along(kind: str, is_called: bool) -> None:
     function, kept = looks_up(kind, is_called=is_called)
     words = tf.constant(["a", "b", "z"])

@@ -129,7 +129,7 @@ MOVES: dict[str, Callable[[GraphEditor, list[dict[str, Any]]], object]] = {
 
 @pytest.mark.parametrize("part", [slice(1), slow(slice(1, None))], ids=["next", "others"])
 @pytest.mark.parametrize("own", EDITS)
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_sentence(
     own: str, part: slice
 ) -> None:

@@ -148,7 +148,7 @@ def reported(graph: tf.Graph) -> list[Any]:
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_copy_runs_next_to_its_original_and_has_its_gradient(model: Model) -> None:
     graph = built(model)
     editor, session = opened(graph)
@@ -167,7 +167,7 @@ def test_a_copy_runs_next_to_its_original_and_has_its_gradient(model: Model) -> 
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -185,7 +185,7 @@ def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -208,7 +208,7 @@ def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> N
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -223,7 +223,7 @@ def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_undo_takes_the_contexts_out_of_the_graph_and_redo_brings_them_back(model: Model) -> None:
     graph = built(model)
     before = contexts_held(graph)
@@ -241,7 +241,7 @@ def test_undo_takes_the_contexts_out_of_the_graph_and_redo_brings_them_back(mode
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_copy_can_be_fed_by_its_original(model: Model) -> None:
     graph = built(model)
     editor, session = opened(graph)
@@ -406,7 +406,7 @@ def test_half_a_loop_is_refused_and_nothing_changes() -> None:
 
 
 @every_model
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_copy_in_another_graph_has_the_gradient_too(model: Model) -> None:
     graph, other = built(model), tf.Graph()
     editor, session = opened(graph)
@@ -591,7 +591,7 @@ def named_ops(graph: tf.Graph) -> set[str]:
     ("build", "kind"),
     [*((build, "live") for build in NESTED), *((build, "file") for build in NESTED[1:])],
 )
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_contexts_hold_the_ops_that_took_the_places_of_others(
     build: Callable[..., tf.Tensor], kind: str
 ) -> None:

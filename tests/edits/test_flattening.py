@@ -153,7 +153,7 @@ def results(path: Path, feeds: list[np.ndarray]) -> list[np.ndarray]:
 
 @pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_function_is_written_as_one_graph(model: Model, kind: str, tmp_path: Path) -> None:
     function = function_of(model, kind)
     wanted = [function(tf.constant(x)) for x in FEEDS]

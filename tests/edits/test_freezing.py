@@ -201,7 +201,7 @@ def test_freezing_needs_values(mlp: tf.Graph) -> None:
 @pytest.mark.parametrize(
     ("outputs", "inputs"), [("x", ()), ("x:0", ()), ("net/one/out:0", "net/one/out:0")]
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_graph_that_would_compute_nothing_is_refused(
     mlp: tf.Graph, outputs: str, inputs: Any, tmp_path: Path
 ) -> None:
@@ -412,7 +412,7 @@ def test_an_extract_is_no_edit_of_the_graph_and_calls_no_listener() -> None:
 
 
 @pytest.mark.parametrize("cut", ["x:0", "net/one/out:0", "net/one/add"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_live_graph_frozen_from_an_input_on_is_fed_there(
     mlp: tf.Graph, session: v1.Session, cut: str
 ) -> None:

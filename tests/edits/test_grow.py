@@ -101,7 +101,7 @@ def test_a_function_that_fails_leaves_nothing(
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("number", range(1, 6))
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 def test_an_op_of_which_tensorflow_has_no_python_side_is_no_op_of_the_graph(
     number: int, error: type[BaseException], editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,7 +152,7 @@ def opened(net: RandomNet) -> v1.Session:
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 def test_what_a_copy_reads_is_its_own_and_training_it_leaves_every_original_variable_alone(
     seed: int,
 ) -> None:
@@ -169,7 +169,7 @@ def test_what_a_copy_reads_is_its_own_and_training_it_leaves_every_original_vari
 
 
 @pytest.mark.parametrize("seed", range(100, 115))
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_so_it_is_of_chosen_ops_that_hold_no_variable(seed: int) -> None:
     net = RandomNet(seed)
     with opened(net) as session:
@@ -183,7 +183,7 @@ def test_so_it_is_of_chosen_ops_that_hold_no_variable(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(200, 215))
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_into_another_graph_only_what_is_fed_becomes_a_placeholder(seed: int) -> None:
     net = RandomNet(seed)
     other = tf.Graph()

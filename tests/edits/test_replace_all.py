@@ -190,7 +190,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(("by", "expected"), TEXTS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 def test_a_number_of_a_replacement_has_the_dtype_that_the_op_wants_there(
     by: str, expected: Callable[[Any], Any], dtype: str, tmp_path: Path
 ) -> None:
@@ -704,7 +704,7 @@ def four_layers() -> tf.Graph:
 )
 @pytest.mark.parametrize("until", ["once", "fixed"])
 @pytest.mark.parametrize("live", [True, False])
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_a_match_whose_replacement_has_a_wrong_shape_stays_and_the_others_are_replaced(
     pattern: str, by: Any, until: Any, *, live: bool
 ) -> None:

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("size", [None, 6])
-@pytest.mark.sample(15)
+@pytest.mark.sample(10)
 def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     name: str, size: int | None, tmp_path: Path
 ) -> None:
@@ -394,7 +394,7 @@ def recurrent_network(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_imported", [False, True], ids=["file", "session"])
 @pytest.mark.parametrize("size", [1, 4, None])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_tensor_arrays_take_the_elements_of_the_new_size(
     size: int | None, is_imported: bool, tmp_path: Path
 ) -> None:

@@ -287,7 +287,7 @@ def static_shapes(editor: tgw.GraphEditor) -> dict[str, list[Any]]:
     }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(EQUAL))
 def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
     build: Build, old: Shape, new: Shape
@@ -305,7 +305,7 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
     assert {name: shapes[name] for name in common} == {name: right[name] for name in common}
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("build", "old", "new"), pairs(TOLD))
 def test_a_size_that_cannot_be_shown_right_is_reported_or_refused(
     build: Build, old: Shape, new: Shape

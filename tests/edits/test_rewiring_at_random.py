@@ -146,7 +146,7 @@ def _readers(index: Any, op: int) -> list[int]:
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_undo_of_random_edits_gives_back_the_graph(file: str) -> None:
     editor = tgw.edit(fresh_graph(file, []))
     before, names = seen(editor), editor._core.index.names

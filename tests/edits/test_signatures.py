@@ -55,7 +55,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_values(
     kind: str, sources: Sources, tmp_path: Path
 ) -> None:

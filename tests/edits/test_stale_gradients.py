@@ -147,7 +147,7 @@ METHODS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.sample(16)
+@pytest.mark.sample(11)
 def test_stale_gradients_are_said_where_they_are_others_and_only_there(
     method: str, resource: bool
 ) -> None:
@@ -207,7 +207,7 @@ FUNCTIONS: dict[str, Any] = {
     "at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"]
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.sample(12)
+@pytest.mark.sample(8)
 def test_gradients_go_through_what_is_inserted(function: str, at: str, resource: bool) -> None:
     graph = trained(resource=resource)
     if at.startswith("of "):
@@ -310,7 +310,7 @@ REPLACEMENTS: dict[str, tuple[Any, Any]] = {
     ids=["resource", "resource and remove", "ref and remove"],
 )
 @pytest.mark.parametrize("what", REPLACEMENTS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_gradients_go_through_what_takes_the_place_of_ops(
     what: str, resource: bool, remove: bool
 ) -> None:

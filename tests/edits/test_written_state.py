@@ -174,7 +174,7 @@ def calls(function: Callable[..., Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("make", WRITERS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_what_a_function_writes_is_refused_by_name_in_every_way_to_freeze(
     make: Callable[[], Any], tmp_path: Path
 ) -> None:
@@ -196,7 +196,7 @@ def test_what_a_function_writes_is_refused_by_name_in_every_way_to_freeze(
 
 @pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one")
 @pytest.mark.parametrize("make", WRITERS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_what_a_function_writes_stays_a_variable_on_request(
     make: Callable[[], Any], tmp_path: Path
 ) -> None:

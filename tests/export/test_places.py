@@ -92,7 +92,7 @@ def weigh(editor: GraphEditor, value: float) -> None:
 
 @closed_by_python
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_new_one(
     small: GraphEditor, tmp_path: Path, name: str
 ) -> None:

@@ -174,7 +174,7 @@ def test_a_renamed_variable_and_other_edits_are_saved_together(model: Path, tmp_
 @pytest.mark.parametrize("has_session", [False, True])
 @pytest.mark.parametrize("way", ["export", "save"])
 @pytest.mark.parametrize("every", ["each", "scope", "obfuscated"])
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_renamed_variables_of_keras_keep_their_objects(
     every: str, way: str, has_session: bool, tmp_path: Path
 ) -> None:

@@ -306,7 +306,7 @@ def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(
 @pytest.mark.parametrize(
     "levels", [None, 1, 0], ids=["where it was opened", "one level up", "the graph"]
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
     exported: Path, tmp_path: Path, levels: int | None, edited: bool
 ) -> None:

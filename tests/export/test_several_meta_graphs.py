@@ -106,7 +106,7 @@ EDITS: dict[str, Callable[[GraphEditor], object]] = {
 @pytest.mark.parametrize("imported", [False, True], ids=["as a file", "imported"])
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("place", range(3))
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_an_edit_is_in_the_graph_that_was_opened_and_all_others_are_kept(
     place: int, edit: str, imported: bool, over: bool, tmp_path: Path
 ) -> None:

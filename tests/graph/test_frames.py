@@ -249,7 +249,7 @@ def truth(graph: tf.Graph, index: GraphIndex) -> dict[Any, set[int]]:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_loops_are_those_of_tensorflow(write: Callable[[], None]) -> None:
     graph, index = built(write)
     contexts = {c.name: (c, ops) for c, ops in truth(graph, index).items() if c.IsWhileContext()}
@@ -264,7 +264,7 @@ def test_loops_are_those_of_tensorflow(write: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_branches_are_those_of_tensorflow(write: Callable[[], None]) -> None:
     graph, index = built(write)
     found: dict[str, list[Conditional]] = {}
@@ -279,7 +279,7 @@ def test_branches_are_those_of_tensorflow(write: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None]) -> None:
     graph, index = built(write)
     for op in graph.get_operations():
@@ -490,7 +490,7 @@ def test_halves_of_loops_and_conditionals_are_reported_as_far_as_they_go() -> No
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 def test_a_damaged_graph_gives_some_answer(seed: int) -> None:
     rng = random.Random(seed)
     _, index = built(loop_in_cond_in_loop)

@@ -140,7 +140,7 @@ def matched(before: GraphIndex, then: GraphIndex) -> list[int]:
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_ops_are_matched_although_all_names_differ(name: str, change: str) -> None:
     graph_def = frozen_file(name)
     before, then = index_of(graph_def), index_of(renamed(CHANGES[change](graph_def)))

@@ -181,7 +181,7 @@ def by_id(entry: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("entry", COPIED, ids=by_id)
-@pytest.mark.sample(10)
+@pytest.mark.sample(7)
 def test_a_copy_is_what_the_original_made(entry):
     made = done(entry)
     expected, nodes, report = recorded(made), made.nodes, made.case["expected"]
@@ -228,7 +228,7 @@ def test_a_copy_is_in_the_collections_of_the_original(entry):
 
 
 @pytest.mark.parametrize("entry", [entry for entry in COPIED if entry["numeric"]], ids=by_id)
-@pytest.mark.sample(12)
+@pytest.mark.sample(8)
 def test_a_copy_gives_the_numbers_that_the_original_gave(entry):
     made = done(entry)
     if "shared_name_aliases_original_state" in entry["known_bugs"]:

@@ -347,7 +347,7 @@ def _conditional(x, w):
 @pytest.mark.parametrize("loop", [_one, _two, _nested, _array, _growing, _conditional])
 @pytest.mark.parametrize("way", ["forward first", "gradient first", "both", "copy"])
 @pytest.mark.parametrize("namespace", ["", "ns"])
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gradient(
     loop, way, namespace
 ):

@@ -360,7 +360,7 @@ def test_the_outputs_that_a_kind_would_keep_are_proposed_until_some_are_marked(
 @pytest.mark.parametrize(
     "kind", slow_if({"tflite", "onnx"}.__contains__, [kind.kind for kind in save_formats._ALL])
 )
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
     document = open_at(meta)
     document.editor.mark("x:0", "net/logits:0")

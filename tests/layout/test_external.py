@@ -56,7 +56,7 @@ LAYOUTS = [
 @pytest.mark.parametrize("opened", [frozenset(), frozenset({"net", "net/one"})])
 @pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.sample(20)
+@pytest.mark.sample(14)
 def test_any_networkx_layout_will_do(network, layout, opened, direction):
     shown = build_visible_graph(network, ViewSpec(opened, direction=direction))
     assert_sound(shown, place(shown, layout=layout, direction=direction))

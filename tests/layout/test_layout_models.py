@@ -134,7 +134,7 @@ def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
 
 @pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path))._core.index
     for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
@@ -172,7 +172,7 @@ def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("direction", ["down", "right"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path))._core.index
     found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])

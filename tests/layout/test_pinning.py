@@ -62,7 +62,7 @@ def beside(shown, positions, name, x, y):
 
 @pytest.mark.parametrize("name", ["f3", "f70", "p1"])
 @pytest.mark.parametrize(("x", "y"), [(80, 60), (-300, 200), (0, 900)])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_no_line_runs_through_a_box_however_many_there_are(tangle, free_tangle, name, x, y):
     positions = place(tangle, pinned=beside(tangle, free_tangle, name, x, y))
     assert crossed(tangle, positions)[0] == 0

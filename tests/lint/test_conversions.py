@@ -166,7 +166,7 @@ def refusal_of_save(editor: GraphEditor, path: Path) -> GraphEditError | None:
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_lint_finds_an_error_where_save_is_refused_and_nowhere_else(
     kind: str, target: Any, tmp_path: Path
 ) -> None:

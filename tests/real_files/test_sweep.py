@@ -23,7 +23,7 @@ def test_there_are_fifty_kinds() -> None:
 
 
 @pytest.mark.parametrize("kind", MADE)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_file_of_each_kind_comes_out_as_recorded(kind: str, tmp_path: Path) -> None:
     paths = make_files(tmp_path, [kind])
     assert len(paths) == 1

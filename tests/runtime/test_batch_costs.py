@@ -137,7 +137,7 @@ def check(build: Build, batches: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 def test_a_layer_costs_what_it_does_for_a_batch_of_that_size(name: str) -> None:
     assert check(LAYERS[name], (1, 6)) > 0 or name == "GroupNormalization"
 
@@ -149,7 +149,7 @@ def test_an_architecture_costs_what_it_does_for_a_batch_of_that_size(name: str) 
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_the_batch_size_may_be_changed_or_given(name: str, tmp_path: Path) -> None:
     model, arguments = LAYERS[name]()
     graph = graph_of(model, arguments, None)

@@ -96,7 +96,7 @@ class Subclassed(keras.Model):
 
 @pytest.mark.parametrize("build", [functional, Subclassed], ids=["functional", "subclassed"])
 @pytest.mark.parametrize("kind", MODULES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_keras_trains_counts_and_saves_the_variables(
     kind: str, build: Callable[[Any], Any], tmp_path: Path
 ) -> None:

@@ -144,7 +144,7 @@ def failing(owner: Any, name: str, at: int, error: BaseException) -> Iterator[Ca
     "error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_whatever_fails_all_is_as_before(
     everything: tuple[tf.Graph, v1.Session], step: str, error: BaseException
 ) -> None:

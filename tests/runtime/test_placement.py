@@ -150,7 +150,7 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_what_the_session_cannot_place_is_refused_and_the_session_runs_on(
     what: str, editor: GraphEditor, tmp_path: Path
 ) -> None:

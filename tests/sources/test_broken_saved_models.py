@@ -179,7 +179,7 @@ def run(path: Path, python: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_one_broken_function_is_named_and_fixed(
     name: str, sound: Path, tmp_path: Path, warm_python: list[str]
 ) -> None:

@@ -60,9 +60,9 @@ FROZEN_TYPES = {
 _HEAD = """# What is matched
 
 `python -m tests.stress.matched_changes` writes this table. Each network is frozen and changed, and
-the changed graph is matched with the one before, of which all names were replaced by such as say
-nothing. In the changed graph there is also a copy of the network with weights a hundredth apart:
-nothing may be matched with that. (*Frozen* matches the network with its variables; their values
+the changed graph is matched with the one before, all of whose names were replaced by other words.
+In the changed graph there is also a copy of the network with weights a hundredth apart: nothing
+may be matched with that. (*Frozen* matches the network with its variables; their values
 are unknown to the matching, so it has no such copy.) A cell is how much of what has a partner was
 matched with it; a number in brackets is of ops that were matched with another one, or with any op
 of the copy.

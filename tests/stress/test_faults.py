@@ -251,7 +251,7 @@ def _ctrl_c() -> Iterator[None]:
 # TensorFlow's own objects, half made, complain when they are deleted.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", [*CASES, *map(slow, SLOW_CASES)], ids=str)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_a_call_is_done_or_not_whatever_goes_wrong_in_it(case: Case, tmp_path: Path) -> None:
     faults = Faults(case, tmp_path)
     watch = faults.faultless()

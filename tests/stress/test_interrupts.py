@@ -62,7 +62,7 @@ def _ctrl_c() -> Iterator[None]:
 # TensorFlow's own objects, half made, complain when they are deleted.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_an_interrupt_at_any_moment_leaves_the_old_state_or_the_new_one(
     case: Case, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

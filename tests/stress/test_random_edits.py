@@ -16,7 +16,7 @@ _CALLS = 10
 
 
 @pytest.mark.parametrize("model", slow_if(lambda model: str(model) in _LARGE, MODELS), ids=str)
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_random_calls_leave_nothing_half_done(model: Model) -> None:
     reports = [run_at_random(model, seed, _CALLS) for seed in seeds(1)]
     assert not any(reports), "\n\n".join(filter(None, reports))

@@ -509,7 +509,7 @@ def test_targets_report_why_they_cannot_read_a_tensor(
     ],
     ids=lambda value: value.command if isinstance(value, p.Change) else "",
 )
-@pytest.mark.sample(10)
+@pytest.mark.sample(7)
 def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, line: str) -> None:
     reply = drawn(answers.handle(asked))
     assert line in reply.state.code[0]

@@ -711,11 +711,7 @@ def _results_by_place(
 
     A file without signatures, such as the frozen graph of a SavedModel, has other names than the
     functions that it was made of, or names that there are those of another signature's call.
-
-    Args:
-        before: The graph to compare with.
-        now: The graph.
-        names: {output of `now`: its name in the graph before}.
+    `names` are the outputs of `now` with their names in the graph before.
     """
     results = [*before.outputs(())]
     if len(results) != len(names):

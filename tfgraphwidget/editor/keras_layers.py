@@ -130,11 +130,9 @@ class _Layers:
             self._move(line, old, new)
 
     def _add(self, line: str, patch: Patch, layer: object, command: object) -> dict[str, str]:
-        """Call a layer that came with an edit.
-
-        Returns:
-            {tensor: name of the call's result} where the layer gives back what it is given, as a
-            Dropout does that does not train: no tensor of the graph is its result.
+        """Call a layer that came with an edit; {tensor: name of the call's result} where it gives
+        back what it is given, as a Dropout does that does not train: no tensor of the graph is its
+        result.
         """
         if not is_keras_model(layer):
             raise _refusal(line, "the function is not a keras.layers.Layer")

@@ -48,8 +48,6 @@ from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.importing import write_checkpoint as write_checkpoint
-from .files.lite_model import LiteModel as LiteModel
-from .files.lite_model import Quantization as Quantization
 from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
@@ -99,6 +97,8 @@ from .inference.shape_functions import shape_from_proto as shape_from_proto
 from .inference.shape_functions import shape_proto as shape_proto
 from .inference.shapes import is_own_shapes_only as is_own_shapes_only
 from .inference.shapes import own_shapes_only as own_shapes_only
+from .lite_model import LiteModel as LiteModel
+from .lite_model import Quantization as Quantization
 from .live.captures import CaptureInfo as CaptureInfo
 from .live.devices import FIRST_CPU as FIRST_CPU
 from .live.devices import Device as Device

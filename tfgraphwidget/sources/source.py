@@ -32,9 +32,9 @@ from tfgraphwidget.tf_types import (
 )
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources.files.lite_model import LiteModel  # noqa: TC004  # a string at run time
     from tfgraphwidget.sources.files.tensor_bundle import StoredTensor  # noqa: TC004  # a string at run time
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
+    from tfgraphwidget.sources.lite_model import LiteModel  # noqa: TC004  # a string at run time
     from tfgraphwidget.tensorflow_modules import tf  # noqa: TC004  # a string at run time
 
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]

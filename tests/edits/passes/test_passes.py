@@ -55,7 +55,7 @@ def same(a: list[Any], b: list[Any]) -> None:
 @pytest.mark.parametrize(
     "name", [name for name in PASSES if name not in ("sort", "obfuscate_names")]
 )
-@pytest.mark.sample(12)
+@pytest.mark.sample(8)
 def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(
     network: Network, name: str
 ) -> None:
@@ -78,7 +78,7 @@ def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(
 
 
 @pytest.mark.parametrize("name", PASSES)
-@pytest.mark.sample(14)
+@pytest.mark.sample(10)
 def test_a_pass_on_a_file_keeps_what_the_file_computes(
     network: Network, name: str, tmp_path: Path
 ) -> None:
@@ -118,7 +118,7 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(
 
 @pytest.mark.parametrize("name", ["merge_duplicates", "remove_identities", "fold_constants"])
 @pytest.mark.parametrize("build", ["loop", "conditional"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(
     build: str, name: str, tmp_path: Path
 ) -> None:

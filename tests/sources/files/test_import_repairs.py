@@ -105,7 +105,7 @@ def test_a_note_that_tensorflow_refuses_is_left_out_with_a_notice(
 @pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("is_edited", [False, True])
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 def test_what_is_written_of_it_is_read_by_tensorflow(
     case: str, is_edited: bool, tmp_path: Path
 ) -> None:

@@ -217,7 +217,7 @@ def inferred(node: Any, shapes: list[Any], values: dict[int, Any]) -> list[Any] 
 
 
 @pytest.mark.parametrize("op_type", sorted(INFERRED))
-@pytest.mark.sample(45)
+@pytest.mark.sample(30)
 def test_shapes_are_those_that_tensorflow_infers(op_type: str) -> None:
     chance, known = random.Random(op_type), 0
     for _ in range(ROUNDS):

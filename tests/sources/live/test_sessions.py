@@ -106,7 +106,7 @@ def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
 
 
 @pytest.mark.parametrize("how", ["alone", "beside its graph", "beside nothing"])
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 def test_the_session_inside_is_the_editors(opened: Opened, how: str, tmp_path: Path) -> None:
     session, runs = opened
     graph = session.graph

@@ -378,8 +378,8 @@ TFLITE = register_format(
         "TensorFlow Lite model",
         (".tflite",),
         matches=lambda container: container.data[4:8] == b"TFL3",
-        open=_late_call("lite_model", "open_model"),
-        describe=_late_call("lite_model", "describe"),
+        open=_late_call("lite_reader", "open_model"),
+        describe=_late_call("lite_reader", "describe"),
     )
 )
 

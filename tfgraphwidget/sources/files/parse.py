@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from tfgraphwidget.graph import NodeDefs, names_of, types_of
 from tfgraphwidget.tf_types import GraphDef, Message
 
 LARGEST = (1 << 31) - 1  # protobuf's limit
@@ -69,21 +68,12 @@ def holds_graph(message: object) -> bool:
     return any(map(_holds_ops, graph_defs(message)))
 
 
-def _holds_ops(graph_def: Any) -> bool:
-    nodes, step = graph_def.node, len(graph_def.node) // _SAMPLE + 1
+def _holds_ops(graph_def: GraphDef) -> bool:
+    nodes = graph_def.node[:: len(graph_def.node) // _SAMPLE + 1]
     if not nodes:
         return any(
             _OP.match(function.signature.name) and function.node_def
             for function in graph_def.library.function
         )
-    # Of NodeDefs that were read already, no messages are made.
-    sample = nodes if isinstance(nodes, NodeDefs) else nodes[::step]
-    names, types = names_of(sample), types_of(sample)
-    if sample is nodes:
-        names, types = names[::step], types[::step]
-    op_types = {op_type for op_type in set(types) if _OP.match(op_type)}
-    good = sum(
-        bool(name) and name.isprintable() and op_type in op_types
-        for name, op_type in zip(names, types, strict=True)
-    )
-    return 2 * good > len(names)
+    good = sum(bool(node.name.isprintable() and node.name and _OP.match(node.op)) for node in nodes)
+    return 2 * good > len(nodes)

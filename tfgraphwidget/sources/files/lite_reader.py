@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.files.flat_buffer import DamagedBuffer, FlatBuffer, Table
 from tfgraphwidget.sources.files.lite_schema import name_of, options_of
 from tfgraphwidget.sources.inference.dtypes import dtype_number
+from tfgraphwidget.sources.lite_model import LiteModel, Quantization
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_protos import message_classes
 
@@ -45,52 +45,6 @@ PLAIN = frozenset(
         *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
     }
 )
-
-
-class Quantization(NamedTuple):
-    """What integers represent: scale × (integer - zero point), for each part along an axis."""
-
-    scales: np.ndarray
-    zero_points: np.ndarray
-    axis: int
-
-    def to_numbers(self, integers: np.ndarray) -> np.ndarray:
-        """The numbers that integers represent."""
-        shape = [1] * integers.ndim
-        if len(self.scales) > 1:
-            shape[self.axis] = -1
-        scales, points = (part.reshape(shape) for part in (self.scales, self.zero_points))
-        return np.asarray((integers.astype(np.float64) - points) * scales, np.float32)
-
-    def __str__(self) -> str:
-        if len(self.scales) == 1:
-            return f"{self.scales[0]:.6g} × (integer - {self.zero_points[0]})"
-        return f"{len(self.scales)} scales along axis {self.axis}"
-
-
-@dataclass(frozen=True)
-class LiteModel:
-    """A TensorFlow Lite model as its interpreter takes it.
-
-    Attributes:
-        data: The bytes of the file.
-        tensors: The numbers of the tensors by their names in the graph, "conv:0".
-        inputs: The tensors of these that are fed.
-        quantized: What the integers of tensors represent, by number.
-    """
-
-    data: bytes = field(repr=False)
-    tensors: Mapping[str, int] = field(repr=False)
-    inputs: frozenset[str]
-    quantized: Mapping[int, Quantization] = field(repr=False)
-
-    def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:
-        """What a constant represents, of which the graph has the integers."""
-        quantization = self.quantized.get(self.tensors[tensor])
-        if quantization is None:
-            return stored
-        name = stored.dtype.names and stored.dtype.names[0]  # TensorFlow's dtypes of integers
-        return quantization.to_numbers(stored[name] if name else stored)
 
 
 def matches(container: Container) -> bool:
