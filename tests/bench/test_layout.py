@@ -78,7 +78,11 @@ def test_the_look_next_to_dot_s(layers: int) -> None:
     flat = {node.name: node.name.replace("/", "_") for node in nodes}
     bare = [
         SimpleNamespace(
-            name=flat[node.name], op=node.op, attr={}, input=[flat[op] for op in _read_by(node)]
+            name=flat[node.name],
+            op=node.op,
+            attr={},
+            input=[flat[op] for op in _read_by(node)],
+            device="",
         )
         for node in nodes
     ]

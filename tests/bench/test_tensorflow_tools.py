@@ -156,8 +156,8 @@ def test_a_part_is_cut_out_of_a_file_against_extract_sub_graph(tmp_path: Path) -
     )
     more = (
         f"{len(cut['ours']):,} ops, with the initializers of variables; extract_sub_graph "
-        f"{len(cut['peer']):,}. A stranger's file is checked before it is opened, and what is "
-        "broken in the part before it is written, which extract_sub_graph does not do"
+        f"{len(cut['peer']):,}. A file of unknown origin is checked before it is opened, and what "
+        "is broken in the part before it is written, which extract_sub_graph does not do"
     )
     record("Select", what, "ms", own, {"tf.compat.v1.graph_util.extract_sub_graph": others}, more)
     assert cut["peer"] <= cut["ours"]

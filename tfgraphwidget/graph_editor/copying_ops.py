@@ -179,11 +179,8 @@ class Copier:
         back_edges: list[_BackEdge] = []
         for group in _groups(_sources_first(nodes) if scope_names else nodes, scope_names):
             names = {nodes[op].name for op in group}
-            back_edges += [
-                edge
-                for op in group
-                for edge in _leave_out(nodes[op], new_names - finished_ops - names)
-            ]
+            later_names = new_names - finished_ops - names
+            back_edges += [edge for op in group for edge in _leave_out(nodes[op], later_names)]
             if names.isdisjoint(scope_names):
                 self._import(nodes, group, shaped)
             else:
