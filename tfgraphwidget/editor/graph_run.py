@@ -169,7 +169,7 @@ class GraphRun:
         if list(self.index.nodes) != list(self.body.nodes()):
             raise SessionRefused(
                 f"{self.source.title!r} was edited, and TensorFlow Lite's interpreter runs the "
-                "file as it is; undo the edits, or save the graph before and compare that."
+                "file as it is; undo the edits."
             )
 
     def runner(

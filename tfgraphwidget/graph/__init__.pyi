@@ -45,6 +45,7 @@ from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
+from .converted_ops import BIASED as BIASED
 from .converted_ops import ORIGINS as ORIGINS
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats

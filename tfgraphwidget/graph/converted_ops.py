@@ -161,8 +161,7 @@ class _Pairing:
 
     def _is_scaled(self, op: int) -> bool:
         """Whether an op scales or shifts by weights, as a batch norm and a bias do."""
-        types = SCALES_AND_SHIFTS | FUSED_BATCH_NORMS
-        return self._model.types[op] in types and any(
+        return self._model.types[op] in SCALES_AND_SHIFTS and any(
             self._weights[each] for each in self._model.input_lists[op]
         )
 

@@ -39,12 +39,14 @@ class LiteModel:
         tensors: The numbers of the tensors by their names in the graph, "conv:0".
         inputs: The tensors of these that are fed.
         quantized: What the integers of tensors represent, by number.
+        tensorflow_ops: The ops that are TensorFlow's own, which the interpreter does not run.
     """
 
     data: bytes = field(repr=False)
     tensors: Mapping[str, int] = field(repr=False)
     inputs: frozenset[str]
     quantized: Mapping[int, Quantization] = field(repr=False)
+    tensorflow_ops: tuple[str, ...] = ()
 
     def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:
         """What a constant represents, of which the graph has the integers."""

@@ -15,6 +15,7 @@ from tests.test_import_is_light import modules_after
 from tfgraphwidget.errors import GraphEditError, NotAGraph, NotRunnable
 from tfgraphwidget.graph import ORIGINS
 from tfgraphwidget.sources.files import lite_schema
+from tfgraphwidget.sources.files.flat_buffer import FlatBuffer
 
 v1 = tf.compat.v1
 
@@ -133,13 +134,68 @@ def test_a_damaged_file_is_refused_or_read(converted: bytes) -> None:
 
 
 def test_a_vector_that_is_far_longer_than_the_file_is_refused(converted: bytes) -> None:
-    data = bytearray(converted)
-    count = len(data)
-    for at in range(8, count - 4, 4):  # one of these is the number of tensors
-        if 1 < int.from_bytes(data[at : at + 4], "little") < 40:
-            longer = bytearray(data)
-            longer[at : at + 4] = (2**31).to_bytes(4, "little")
-            try:
-                tgw.edit(bytes(longer))
-            except NotAGraph:
-                continue
+    tensors_at = converted_tensors(converted)
+    longer = bytearray(converted)
+    longer[tensors_at : tensors_at + 4] = (2**31).to_bytes(4, "little")
+    with pytest.raises(NotAGraph, match="is a TensorFlow Lite model that is truncated or damaged"):
+        tgw.edit(bytes(longer))
+
+
+def converted_tensors(data: bytes) -> int:
+    """Where the number of tensors of a model's main graph is."""
+    (main,) = FlatBuffer(data).root().tables(2)
+    return main._target(0)
+
+
+def test_scales_that_fit_no_axis_are_damage() -> None:
+    """They are refused when the file is opened, and not where its values are compared."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [1, 8, 8, 3], name="image")
+        kernel = tf.constant(np.linspace(-1, 1, 108, dtype=np.float32).reshape(3, 3, 3, 4))
+        converter = v1.lite.TFLiteConverter.from_session(
+            session, [x], [tf.nn.conv2d(x, kernel, 1, "SAME", name="conv")]
+        )
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        images = [[np.ones((1, 8, 8, 3), np.float32)]]
+        converter.representative_dataset = lambda: images
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data = bytearray(converter.convert())
+    assert len(tgw.edit(bytes(data))) > 3
+    (main,) = FlatBuffer(bytes(data)).root().tables(2)
+    quantizations = filter(None, (tensor.table(4) for tensor in main.tables(0)))
+    places = [table._target(2) for table in quantizations if len(table.vector(2, "<f4")) == 4]
+    for place in places:
+        data[place] = 3  # scales of four channels
+    assert places
+    with pytest.raises(NotAGraph, match="truncated or damaged"):
+        tgw.edit(bytes(data))
+
+
+def test_an_op_of_tensorflow_in_it_does_not_run(tmp_path: Path) -> None:
+    """It could write files: a model of unknown origin is only read."""
+    written, path = tmp_path / "written", tmp_path / "model.tflite"
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="x")])
+    def call(x: tf.Tensor) -> tf.Tensor:
+        write = tf.io.write_file(str(written), tf.strings.as_string(x[0]))
+        with tf.control_dependencies([write]):
+            return x * 2.0
+
+    converter = tf.lite.TFLiteConverter.from_concrete_functions(
+        [call.get_concrete_function()], call
+    )
+    converter.target_spec.supported_ops = [
+        tf.lite.OpsSet.TFLITE_BUILTINS,
+        tf.lite.OpsSet.SELECT_TF_OPS,
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path.write_bytes(converter.convert())
+    editor = tgw.edit(path)
+    assert "FlexWriteFile" in editor._core.index.types
+    feeds = {editor.inputs[0]: np.ones(2, np.float32)}
+    with pytest.raises(GraphEditError, match=r"'flexwritefile'.*TFLITE_BUILTINS alone"):
+        editor.probe([editor.outputs[0]], feeds)
+    editor.compare(feeds, path, "all")
+    assert not written.exists()

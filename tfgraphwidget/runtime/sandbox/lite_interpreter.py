@@ -26,8 +26,14 @@ def run_lite_model(
     """Compute tensors of a model; those of integers with a scale as what they represent.
 
     Raises:
-        SessionRefused: A tensor is fed that is no input, or the interpreter cannot run the model.
+        SessionRefused: A tensor is fed that is no input, the model has ops of TensorFlow, or the
+            interpreter cannot run it.
     """
+    if model.tensorflow_ops:
+        raise SessionRefused(
+            f"{names_text(model.tensorflow_ops)}: an op of TensorFlow is not run in a TensorFlow "
+            "Lite model; convert it with tf.lite.OpsSet.TFLITE_BUILTINS alone."
+        )
     if others := [name for name in feeds if name not in model.inputs]:
         raise SessionRefused(
             f"{names_text(others)}: TensorFlow Lite's interpreter is fed the inputs of a model "

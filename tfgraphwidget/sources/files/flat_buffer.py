@@ -42,12 +42,23 @@ class FlatBuffer:
             raise DamagedBuffer from None
         return number
 
+    def part(self, at: int, size: int) -> bytes:
+        """The bytes from a place on."""
+        self._count(size)
+        if at + size > len(self.data):
+            raise DamagedBuffer
+        return self.data[at : at + size]
+
+    def _count(self, size: int) -> None:
+        """Count bytes that are read; raise DamagedBuffer for far more than the file has."""
+        self._read += size
+        if self._read > MOST_READS * len(self.data):
+            raise DamagedBuffer
+
     def vector(self, at: int, dtype: str) -> np.ndarray:
         """The numbers of the vector at a place, which are not copied."""
         count, item = self.number("I", at), np.dtype(dtype)
-        self._read += count * item.itemsize
-        if self._read > MOST_READS * len(self.data):
-            raise DamagedBuffer
+        self._count(count * item.itemsize)
         try:
             return np.frombuffer(self.data, item, count, at + 4)
         except ValueError:

@@ -1,9 +1,9 @@
 """TensorFlow Lite models (.tflite) as graphs: their operators are ops, their weights constants.
 
 The ops are of types that TensorFlow does not know (CONV_2D), so the graph can be looked at and
-compared; what runs it is TensorFlow Lite's interpreter, which has the file itself. An op is named
-after the tensor that it computes; TensorFlow Lite's converter gives it the names of all ops of the
-TensorFlow graph that it does the work of, and these are kept in ORIGINS.
+compared; what runs it is TensorFlow Lite's interpreter, which has the file itself. A tensor has the
+names of all ops of the TensorFlow graph whose work its operator does: these are kept in ORIGINS,
+and the scope of the first is that of the op.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tfgraphwidget.errors import NotAGraph, NotRunnable
-from tfgraphwidget.graph import ORIGINS, TRUSTED
+from tfgraphwidget.graph import BIASED, ORIGINS, TRUSTED
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.files.flat_buffer import DamagedBuffer, FlatBuffer, Table
@@ -27,14 +27,12 @@ from tfgraphwidget.sources.lite_model import LiteModel, Quantization
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_protos import message_classes
 
-MAGIC, MAGIC_AT = b"TFL3", 4  # which a file has after the offset of its root
-
 DEFAULT_SIGNATURE = "serving_default"
 CUSTOM = 32  # the operator's number that says that its name is in the file
+FLEX = "Flex"  # how the type of an op of TensorFlow begins, which is in a model as it is
 MOST_DIMENSIONS = 254  # of a shape, as in TensorFlow
 # Where the inputs of operators with weights are; the others are numbered.
 ROLES = {1: "weights", 2: "bias"}
-WITH_WEIGHTS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_3D"})
 # What integers represent that have a scale.
 QUANTIZED = {"int8": "qint8", "uint8": "quint8", "int16": "qint16", "int32": "qint32"}
 QUANTIZATION = "_quantization"  # the attribute that says what integers represent
@@ -47,17 +45,12 @@ PLAIN = frozenset(
 )
 
 
-def matches(container: Container) -> bool:
-    """Whether the bytes begin as a TensorFlow Lite model."""
-    return container.data[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC
-
-
 def open_model(container: Container, options: OpenOptions) -> Source:
     """Open a model as a graph. Raises NotAGraph for a damaged one."""
     from tfgraphwidget.sources.files.opening import open_message
 
     reader = _read(container)
-    # Its operators compute, and nothing else; the interpreter has no others.
+    # Its operators compute, and nothing else: the interpreter has none of TensorFlow's own ops.
     source = open_message(reader.meta, container.title, container.where, options, trust=TRUSTED)
     why = (
         f"{container.where} is a TensorFlow Lite model, which TensorFlow does not run; "
@@ -66,7 +59,13 @@ def open_model(container: Container, options: OpenOptions) -> Source:
     source.notices = (why,)
     source.live_refusal = why
     source.revive = partial(_refuse, why)
-    source.lite_model = LiteModel(container.data, reader.numbers, reader.inputs, reader.quantized)
+    source.lite_model = LiteModel(
+        container.data,
+        reader.numbers,
+        reader.inputs,
+        reader.quantized,
+        tuple(reader.tensorflow_ops),
+    )
     return source
 
 
@@ -96,14 +95,15 @@ class _Reader:
     """Reads a model into a MetaGraphDef: the first of its subgraphs, which is the main one."""
 
     def __init__(self, data: bytes) -> None:
-        model = FlatBuffer(data).root()
-        self._data = data
+        self._file = FlatBuffer(data)
+        model = self._file.root()
         self._operator_codes = model.tables(1)
         self._buffers = model.tables(4)
         self._names = Counter[str]()
         self.meta: Any = message_classes().MetaGraphDef()
         self.numbers: dict[str, int] = {}
         self.quantized: dict[int, Quantization] = {}
+        self.tensorflow_ops: list[str] = []
         subgraphs = model.tables(2)
         if not subgraphs:
             raise DamagedBuffer
@@ -145,6 +145,8 @@ class _Reader:
             for slot, each in enumerate(operator.vector(1, "<i4").tolist())
             if each >= 0
         ]
+        if custom.startswith(FLEX):
+            self.tensorflow_ops.append(name)
         node = self._add_node(name, kind)
         node.input.extend(sources)
         for key, value in self._options(operator):
@@ -166,7 +168,7 @@ class _Reader:
     def _source(self, number: int, consumer: str, kind: str, slot: int) -> str:
         """The name of a tensor that an operator reads; a constant becomes an op here."""
         if number not in self._names_of:
-            role = ROLES.get(slot, "") if kind in WITH_WEIGHTS else ""
+            role = ROLES.get(slot, "") if kind in BIASED else ""
             self._add_constant(number, f"{consumer}/{role or f'input_{slot}'}")
         name = self._names_of[number]
         return name.removesuffix(":0")
@@ -230,7 +232,7 @@ class _Reader:
         buffer = self._buffers[self._check_number(tensor.number(2, "I"), self._buffers)]
         offset, size = buffer.number(1, "Q"), buffer.number(2, "Q")
         if offset > 1:  # values of large models lie after the tables
-            return self._data[offset : offset + size]
+            return self._file.part(offset, size)
         return buffer.vector(0, "u1").tobytes()
 
     def _dtype_name(self, number: int) -> str:
@@ -250,10 +252,14 @@ class _Reader:
             scales = np.empty(0, "<f4") if table is None else table.vector(2, "<f4")
             if table is None or not len(scales):
                 return None
+            axis, shape = table.number(6, "i"), self._tensor(number).vector(0, "<i4")
+            is_whole = len(scales) == 1
+            if not is_whole and not (0 <= axis < len(shape) and shape[axis] == len(scales)):
+                raise DamagedBuffer
             points = table.vector(3, "<i8")
-            if len(points) != len(scales):
-                points = np.zeros(len(scales), "<i8")
-            self.quantized[number] = Quantization(scales, points, table.number(6, "i"))
+            if len(points) != len(scales):  # one for all, or none
+                points = np.full(len(scales), points[0] if len(points) else 0, "<i8")
+            self.quantized[number] = Quantization(scales, points, axis)
         return self.quantized[number]
 
     def _set_shape(self, shape: Any, number: int) -> None:
@@ -275,9 +281,12 @@ class _Reader:
         return name if re.match(r"[A-Za-z0-9.]", name) else f"tensor_{number}{name}"
 
     def _unique(self, name: str) -> str:
-        self._names[name] += 1
-        count = self._names[name]
-        return name if count == 1 else self._unique(f"{name}_{count - 1}")
+        unique = name
+        while unique in self._names:
+            unique = f"{name}_{self._names[name]}"
+            self._names[name] += 1
+        self._names[unique] = 1
+        return unique
 
     def _add_node(self, name: str, kind: str) -> Any:
         return self.meta.graph_def.node.add(name=name, op=kind)

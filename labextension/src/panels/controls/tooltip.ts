@@ -96,7 +96,7 @@ export function tooltipPlace(
   view: Viewport,
   current: Box | null,
 ): Point {
-  // In a view that has no room beside the pointer it is below or above it.
+  // Where the view has no room to the right or left of the pointer, the tooltip is below or above.
   const lastLeft = view.width - width - BORDER;
   const places = [y + AFTER, y - ABOVE - height].flatMap((top) =>
     [x + AFTER, x - LEFT - width, Math.min(x, lastLeft)].map((left) => ({ x: left, y: top })),
