@@ -98,7 +98,7 @@ class Side:
         filled = self.run.state.names if self.run.is_body else ()
         unfed = runtime.measure.probe.unfed_placeholders(index, index.names, feeds, filled)
         fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
-        if self.run.source.lite_model is not None:  # the interpreter runs it as a whole
+        if self.run.source.converted_model is not None:  # its runtime runs it as a whole
             return ((forward(index, np.flatnonzero(mask_of(index, unfed))), NOT_FED),)
         unknown = {
             op_type: index.typing.definition(op_type) is None and op_type not in index.functions
@@ -169,8 +169,8 @@ class Side:
             else:
                 proto = index.nodes[op].attr["value"].tensor
                 stored = tensor_values.tensor_array(proto, index.dtypes(op)[0], None)
-                lite_model = self.run.source.lite_model
-                values[name] = stored if lite_model is None else lite_model.value(name, stored)
+                model = self.run.source.converted_model
+                values[name] = stored if model is None else model.value(name, stored)
         for op_name, value in self.run.weights(list(variables)).items():
             values[variables[op_name]] = np.asarray(value)
         return values

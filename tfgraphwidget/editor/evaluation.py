@@ -27,9 +27,11 @@ from tfgraphwidget.graph import (
     InlinedGraph,
     build,
     control_flow_ops,
+    converted_axes,
     difference,
     effects_of,
     forward,
+    is_converted,
     mask_of,
     match_graphs,
     needed_ops,
@@ -254,6 +256,7 @@ class Evaluator:
         # Ops are compared in place of a call that only one graph has.
         graphs = _graphs_to_compare(before, now, inline=bool(mode))
         before, now = replace(before, index=graphs[0].index), replace(now, index=graphs[1].index)
+        before, now = _with_axes_of(now, before), _with_axes_of(before, now)
         by_hand = self._pairs_by_hand(before.index, pairs or {})
         matching = _Matching(before.index, now.index, patches, by_hand, graphs)
         ours, theirs = self._feeds_of_both(feeds, matching)
@@ -391,7 +394,7 @@ class Evaluator:
         fetches = self._arguments.fetches(tensors)
         with executor.transaction():
             run = None
-            if executor.boundary is None and executor.source.lite_model is None:
+            if executor.boundary is None and executor.source.converted_model is None:
                 index = executor.index
                 waiting = waiting_tensors(index, needed_ops(index, fed, fetches), fed, fetches)
                 run = runtime.measure.probe.session_runner(
@@ -654,6 +657,13 @@ def _before_updates(index: GraphIndex, outputs: Sequence[str]) -> list[str]:
         and {*index.dtypes(source)[port : port + 1]} - HANDLE_DTYPES
     ]
     return [name for name in outputs if not after[index.op(name)]] + gradients or [*outputs]
+
+
+def _with_axes_of(model: GraphRun, run: GraphRun) -> GraphRun:
+    """The run of a converted model, with the axes of the model; another one as it is."""
+    if is_converted(model.index) or not is_converted(run.index):
+        return run
+    return replace(run, axes=converted_axes(model.index, run.index))
 
 
 def _compare_runs(

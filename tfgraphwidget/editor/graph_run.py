@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,8 @@ class GraphRun:
     """A graph that can be run: `index` is it, and `body` of `source` is where its state is.
 
     `patches` are the edits that made it; `readers` gives what reads the values of a file's
-    variables, by handle op.
+    variables, by handle op. `axes` are the orders in which a converted model's tensors have the
+    axes of the graph that it is compared with.
     """
 
     source: sources.Source
@@ -41,6 +42,7 @@ class GraphRun:
     index: GraphIndex
     patches: tuple[edits.Patch, ...] = ()
     readers: Callable[[], Mapping[str, Callable[[], object]]] = dict
+    axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def is_body(self) -> bool:
@@ -148,10 +150,14 @@ class GraphRun:
             GraphEditError: A part of a function's body cannot be copied.
             SessionRefused: The graph cannot run.
         """
-        lite_model = self.source.lite_model
-        if lite_model is not None:
-            self._check_as_opened()
-            return runtime.sandbox.run_lite_model(lite_model, outputs, feeds)
+        converted_model = self.source.converted_model
+        if converted_model is not None:
+            self._check_as_opened(converted_model.runtime)
+            values = runtime.sandbox.run_converted_model(converted_model, outputs, feeds)
+            return [
+                value.transpose(self.axes[name]) if name in self.axes else value
+                for name, value in zip(outputs, values, strict=True)
+            ]
         if self.is_body:
             return runtime.sandbox.evaluation.run_body(
                 self.index, self.state, outputs, feeds, self.source.trust
@@ -164,12 +170,12 @@ class GraphRun:
             self.index, outputs, feeds, mine, self.source.trust
         )
 
-    def _check_as_opened(self) -> None:
-        """Raise where the graph is not that of the file, which the interpreter runs."""
+    def _check_as_opened(self, what_runs_it: str) -> None:
+        """Raise where the graph is not that of the file, which is what runs."""
         if list(self.index.nodes) != list(self.body.nodes()):
             raise SessionRefused(
-                f"{self.source.title!r} was edited, and TensorFlow Lite's interpreter runs the "
-                "file as it is; undo the edits."
+                f"{self.source.title!r} was edited, and {what_runs_it} runs the file as it is; "
+                "undo the edits."
             )
 
     def runner(

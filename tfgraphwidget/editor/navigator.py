@@ -157,14 +157,14 @@ class Navigator:
 
     def start(self, source: Source) -> None:
         """Enter the function that computes the chosen signature, or mark its inputs and outputs in
-        the graph. Those of a TensorFlow Lite model, which is not edited, are not marked.
+        the graph. Those of a converted model, which is not edited, are not marked.
         """
         for op in source.entrance:
             shared = any(
                 each.function in source.shared_functions for each in self.called_functions(op)
             )
             self.enter(op, everywhere=shared)
-        is_marked = not source.entrance and source.lite_model is None
+        is_marked = not source.entrance and source.converted_model is None
         if source.signature is not None and is_marked:
             boundary = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use

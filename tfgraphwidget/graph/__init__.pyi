@@ -45,8 +45,11 @@ from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
-from .converted_ops import BIASED as BIASED
+from .converted_op_types import BIASED as BIASED
+from .converted_op_types import ONNX_PREFIX as ONNX_PREFIX
 from .converted_ops import ORIGINS as ORIGINS
+from .converted_ops import converted_axes as converted_axes
+from .converted_ops import is_converted as is_converted
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
 from .diff import DIFFERS as DIFFERS

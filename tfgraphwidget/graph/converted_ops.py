@@ -10,18 +10,28 @@ that op is not found, or its tensor has another shape, nothing is paired: nothin
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from string import digits
 
 import numpy as np
 
+from tfgraphwidget.graph.axis_orders import SAME, Axes, axes_by_shape, output_axes, turned
 from tfgraphwidget.graph.contraction import WEIGHTS
+from tfgraphwidget.graph.converted_op_types import (
+    activation_of,
+    are_of_one_kind,
+    computes,
+    has_bias,
+    is_named,
+    is_of_onnx,
+    may_be_found_by_its_input,
+    may_have_as_many_axes,
+)
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
-    BATCH_MATMULS,
     CHANNEL_SHIFTS,
     CONSTANT_LIKE,
     FUSED_BATCH_NORMS,
@@ -34,35 +44,16 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import forward, topological_rank
-from tfgraphwidget.tf_types import NodeDef
 
 ORIGINS = "tensor_names"
 """The attribute of an operator of a converted model that has the names of the ops that it came
 from.
 """
-BIASED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_3D"})
-"""The operators of TensorFlow Lite whose third input, which may be left out, is a bias."""
-BIASED_INPUTS = 3
-ACTIVATIONS = {"RELU": "Relu", "RELU6": "Relu6", "TANH": "Tanh", "SIGN_BIT": "Sign"}
-"""What TensorFlow calls the activations that operators of TensorFlow Lite apply."""
-OTHER_NAMES = {
-    "FULLY_CONNECTED": "MatMul",
-    "DEPTHWISE_CONV_2D": "DepthwiseConv2dNative",
-    "AVERAGE_POOL_2D": "AvgPool",
-    "MAX_POOL_2D": "MaxPool",
-    "LOGISTIC": "Sigmoid",
-    "CONCATENATION": "Concat",
-    "ADD": "BiasAdd",
-}
-"""Operators of TensorFlow Lite that TensorFlow calls by another name, and not only in letters."""
-REDUCING = "REDUCE_"  # how it calls reductions: REDUCE_MAX
-WITH_LAYERS = BIASED | {"TRANSPOSE_CONV", "BATCH_MATMUL"}
-"""Operators that do the work of a layer, and what they may have joined to it."""
-HANDING_ON = frozenset({"QUANTIZE", "DEQUANTIZE"})
 SERVING_PREFIX = "serving_default_"  # of the names of a SavedModel's inputs
+MOST_OUTER_SCOPES = 2  # around names of the model, which a converter may have added
+_CALLS = re.compile(r"\A((Stateful)?PartitionedCall(_\d+)?/)+")
 # A name of these is no sign of what an operator computes.
 _NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS | IN_PLACE_OF_CALLS
-_VERSION = re.compile(r"v\d+\Z")
 
 
 def is_converted(index: GraphIndex) -> bool:
@@ -82,13 +73,36 @@ def converted_pairs(model: GraphIndex, converted: GraphIndex) -> dict[int, int]:
     return _Pairing(model, converted).pairs()
 
 
+def converted_axes(model: GraphIndex, converted: GraphIndex) -> dict[str, Axes]:
+    """{tensor of what was made of a model: the order of its axes}, for those that are not in the
+    order of the model.
+    """
+    pairing = _Pairing(model, converted)
+    pairing.pairs()
+    return {
+        f"{converted.names[op]}:{port}": axes
+        for op, axes in pairing.axes.items()
+        if axes
+        for port in range(len(converted.dtypes(op)))
+    }
+
+
 class _Pairing:
+    """Pairs the ops of a model with those of what was made of it.
+
+    Attributes:
+        axes: {op of the converted model: the order of its tensor's axes}.
+    """
+
     def __init__(self, model: GraphIndex, converted: GraphIndex) -> None:
         self._model, self._converted = model, converted
         self._fed = np.ones(len(model), bool)
+        self.axes = dict[int, Axes | None]()
 
     def pairs(self) -> dict[int, int]:
+        """{op of the model: op of the converted model that gives the same tensor}."""
         pairs = self._inputs()
+        self.axes = dict.fromkeys(pairs.values(), SAME)
         if pairs:  # of the signatures of a model one was converted
             self._fed &= forward(self._model, pairs)
         origins = {other: one for one, other in pairs.items()}
@@ -98,7 +112,8 @@ class _Pairing:
             if ORIGINS not in self._converted.nodes[op].attr:
                 continue
             first = self._last_named(op)
-            if first is None:
+            self.axes[op] = self._axes(op, first)
+            if first is None and may_be_found_by_its_input(self._converted.nodes[op]):
                 first = self._reader_of_the_same_type(op, origins)
             origin = None if first is None else self._with_joined_ops(op, first)
             if origin is not None and self._gives(op, origin):
@@ -143,17 +158,15 @@ class _Pairing:
         """The op of the model that gives what an operator does, which adds a bias and applies an
         activation too; None where these are not found after the last op that is known.
         """
-        node, origin = self._converted.nodes[op], last
-        has_bias = node.op in BIASED and len(node.input) >= BIASED_INPUTS
-        if has_bias and self._model.types[last] in LAYER_KERNELS:
+        operator, origin = self._converted.nodes[op], last
+        if has_bias(operator) and self._model.types[last] in LAYER_KERNELS:
             shift = self._next(last, self._is_shift)
             if shift is None:
                 return None
             origin = shift
-        activation = node.attr["fused_activation_function"].s.decode("ascii", "replace")
-        wanted = ACTIVATIONS.get(activation, "")
-        if activation not in ("", "NONE") and self._model.types[origin] != wanted:
-            applied = self._next(origin, lambda op: self._model.types[op] == wanted)
+        activation = activation_of(operator)
+        if activation and self._model.types[origin] != activation:
+            applied = self._next(origin, lambda op: self._model.types[op] == activation)
             if applied is None:
                 return None
             origin = applied
@@ -178,13 +191,7 @@ class _Pairing:
     @cached_property
     def _every_named(self) -> frozenset[int]:
         """The ops of the model that any operator has the name of."""
-        names = {
-            name.decode("utf-8", "replace")
-            for node in self._converted.nodes
-            if ORIGINS in node.attr
-            for name in node.attr[ORIGINS].list.s
-        }
-        return frozenset(op for name in names for op in self._ops_named(name))
+        return frozenset(op for name in self._operator_names for op in self._ops_named(name))
 
     @cached_property
     def _weights(self) -> Mask:
@@ -200,14 +207,20 @@ class _Pairing:
     def _reader_of_the_same_type(self, op: int, origins: Mapping[int, int]) -> int | None:
         """The op of an operator's type that reads what this reads; None if there are several."""
         kind = self._converted.types[op]
-        wanted = {_plain(kind), _plain(OTHER_NAMES.get(kind, kind))}
-        sources = [origins[each] for each in self._converted.input_lists[op] if each in origins]
+        inputs = [each for each in self._converted.input_lists[op] if each in origins]
+        if not inputs:
+            return None
         readers = [
             reader
-            for reader in (self._readers(sources[0]) if sources else ())
-            if _plain(self._model.types[reader]) in wanted
+            for reader in self._readers(origins[inputs[0]])
+            if is_named(kind, self._model.types[reader])
         ]
-        return readers[0] if len(readers) == 1 else None
+        others = [
+            reader
+            for reader in self._converted.consumer_lists[inputs[0]]
+            if self._converted.types[reader] == kind
+        ]
+        return readers[0] if len(readers) == len(others) == 1 else None
 
     def _readers(self, op: int) -> set[int]:
         """The ops that read an op, past those that hand it on, scale it or shift it."""
@@ -238,7 +251,32 @@ class _Pairing:
         """The ops that compute a value, of a name, whatever the scopes of calls around it; without
         the number that makes several tensors of one name differ.
         """
-        return self._of_name(name) or self._of_name(name.rstrip(digits))
+        local = _CALLS.sub("", name)
+        local = local.split("/", self._outer_scopes)[-1]
+        names = dict.fromkeys((name, local, local.rstrip(digits)))
+        return next(filter(None, map(self._of_name, names)), ())
+
+    @cached_property
+    def _outer_scopes(self) -> int:
+        """How many scopes the names of operators have around those of the model, but for calls."""
+        names = [_CALLS.sub("", name) for name in self._operator_names]
+        found = Counter[int]()
+        for name in names:
+            parts = name.split("/", MOST_OUTER_SCOPES)
+            for count in range(len(parts)):
+                found[count] += bool(self._of_name("/".join(parts[count:])))
+        # Of the same count, the fewest: what is left out may be what tells two ops apart.
+        return max(found, key=lambda count: (found[count], -count), default=0)
+
+    @cached_property
+    def _operator_names(self) -> frozenset[str]:
+        """The names that operators have of ops of the model."""
+        return frozenset(
+            name.decode("utf-8", "replace")
+            for node in self._converted.nodes
+            if ORIGINS in node.attr
+            for name in node.attr[ORIGINS].list.s
+        )
 
     def _of_name(self, name: str) -> Sequence[int]:
         """The ops that compute a value, of a name, or of one that ends with it."""
@@ -263,9 +301,13 @@ class _Pairing:
         """Whether an operator gives the value of an op: it is of its type, or the last of several
         that the op became, so that what reads it is of other ops further on.
         """
+        operator = self._converted.nodes[op]
+        dtypes = self._model.dtypes(origin), self._converted.dtypes(op)
+        if not (dtypes[0] and dtypes[1] and are_of_one_kind(dtypes[0][0], dtypes[1][0])):
+            return False
         if not self._may_be_equal(origin, op):
             return False
-        if self._is_of_its_type(self._converted.nodes[op], self._model.types[origin]):
+        if computes(operator, self._model.types[origin]):
             return True
         readers = [self._last_named(reader) for reader in self._converted.consumer_lists[op]]
         further = forward(self._model, [origin])
@@ -273,29 +315,32 @@ class _Pairing:
             reader is not None and reader != origin and further[reader] for reader in readers
         )
 
-    @staticmethod
-    def _is_of_its_type(operator: NodeDef, op_type: str) -> bool:
-        """Whether an operator computes what an op of a type does, and ops that are joined to it."""
-        kind = operator.op
-        activation = operator.attr["fused_activation_function"].s.decode("ascii", "replace")
-        if kind in HANDING_ON or op_type == ACTIVATIONS.get(activation):
-            return True
-        if kind in WITH_LAYERS:
-            return op_type in LAYER_KERNELS | BATCH_MATMULS | CHANNEL_SHIFTS | FUSED_BATCH_NORMS
-        names = {kind, kind.removeprefix(REDUCING), OTHER_NAMES.get(kind, kind)}
-        return _plain(op_type) in map(_plain, names)
+    # Shapes
+
+    def _axes(self, op: int, origin: int | None) -> Axes | None:
+        """The order of the axes of an operator's tensor, compared with those of the model."""
+        if not is_of_onnx(self._converted.nodes[op]):
+            return SAME
+        sources = [self.axes[each] for each in self._converted.input_lists[op] if each in self.axes]
+        is_of_model = origin is not None and computes(
+            self._converted.nodes[op], self._model.types[origin]
+        )
+        axes = output_axes(self._converted, op, sources, is_of_model=is_of_model)
+        if axes is None and origin is not None:
+            shapes = self._model.shape(origin, 0), self._converted.shape(op, 0)
+            if shapes[0] is not None and shapes[1] is not None:
+                return axes_by_shape(shapes[0], shapes[1])
+        return axes
 
     def _may_be_equal(self, one: int, other: int) -> bool:
         """Whether the first outputs of two ops may have one shape, whatever the batch."""
+        axes = self.axes.get(other, SAME)
+        if axes is None:
+            return False
         shapes = self._model.shape(one, 0), self._converted.shape(other, 0)
         if shapes[0] is None or shapes[1] is None:
-            return True
+            return may_have_as_many_axes(self._converted.nodes[other], self._model.nodes[one])
         return len(shapes[0]) == len(shapes[1]) and all(
             a is None or b is None or a == b
-            for a, b in zip(shapes[0][1:], shapes[1][1:], strict=True)
+            for a, b in zip(shapes[0][1:], turned(shapes[1], axes)[1:], strict=True)
         )
-
-
-def _plain(op_type: str) -> str:
-    """An op type as either runtime writes it: SOFTMAX and Softmax are one."""
-    return _VERSION.sub("", op_type.replace("_", "").lower())

@@ -1,4 +1,7 @@
 from . import tf_protos as tf_protos
+from .converted_model import LiteModel as LiteModel
+from .converted_model import OnnxModel as OnnxModel
+from .converted_model import Quantization as Quantization
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
 from .describe.op_catalog import ADAPTED as ADAPTED
@@ -97,8 +100,6 @@ from .inference.shape_functions import shape_from_proto as shape_from_proto
 from .inference.shape_functions import shape_proto as shape_proto
 from .inference.shapes import is_own_shapes_only as is_own_shapes_only
 from .inference.shapes import own_shapes_only as own_shapes_only
-from .lite_model import LiteModel as LiteModel
-from .lite_model import Quantization as Quantization
 from .live.captures import CaptureInfo as CaptureInfo
 from .live.devices import FIRST_CPU as FIRST_CPU
 from .live.devices import Device as Device

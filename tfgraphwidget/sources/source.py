@@ -32,9 +32,9 @@ from tfgraphwidget.tf_types import (
 )
 
 if TYPE_CHECKING:
+    from tfgraphwidget.sources.converted_model import LiteModel, OnnxModel  # noqa: TC004  # a string at run time
     from tfgraphwidget.sources.files.tensor_bundle import StoredTensor  # noqa: TC004  # a string at run time
     from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
-    from tfgraphwidget.sources.lite_model import LiteModel  # noqa: TC004  # a string at run time
     from tfgraphwidget.tensorflow_modules import tf  # noqa: TC004  # a string at run time
 
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
@@ -325,7 +325,8 @@ class Source:
             user's own.
         find_obstacles: Finds again why the graph of a file cannot run, as `notices` and
             `live_refusal`; trust changes it.
-        lite_model: The TensorFlow Lite model that the graph is of; its interpreter runs it.
+        converted_model: The model of TensorFlow Lite or ONNX that the graph is of, whose runtime
+            runs it.
         repaired: The NodeDefs that were imported otherwise than the file has them, by name.
     """
 
@@ -358,7 +359,7 @@ class Source:
     find_obstacles: Callable[[], tuple[tuple[str, ...], str]] | None = field(
         default=None, repr=False
     )
-    lite_model: LiteModel | None = field(default=None, repr=False)
+    converted_model: LiteModel | OnnxModel | None = field(default=None, repr=False)
     repaired: Mapping[str, NodeDef] = field(default_factory=dict, repr=False)
 
     def give_trust(self) -> None:

@@ -3,7 +3,7 @@ from .child_process import RUNS as RUNS
 from .child_process import ChildProcess as ChildProcess
 from .child_process import JobFailed as JobFailed
 from .child_process import RemoteContext as RemoteContext
-from .lite_interpreter import run_lite_model as run_lite_model
+from .converted_run import run_converted_model as run_converted_model
 from .preflight import CONSTRUCTION_CONTEXT as CONSTRUCTION_CONTEXT
 from .preflight import check_device_names as check_device_names
 from .preflight import check_devices as check_devices

@@ -1,4 +1,4 @@
-"""TensorFlow Lite's interpreter, which runs a model in a child process: a damaged one may end it.
+"""TensorFlow Lite's interpreter, as a job of the child process.
 
 It runs without delegates, which keep no values of the tensors between their ops.
 """
@@ -7,43 +7,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import names_text
-from tfgraphwidget.runtime.sandbox.child_process import RUNS
-from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, call_apart
 from tfgraphwidget.sources import LiteModel, Quantization
 from tfgraphwidget.tensorflow_modules import tf
 
 Array = np.ndarray
 
 
-def run_lite_model(
-    model: LiteModel, outputs: Sequence[str], feeds: Mapping[str, object]
-) -> list[Array]:
-    """Compute tensors of a model; those of integers with a scale as what they represent.
-
-    Raises:
-        SessionRefused: A tensor is fed that is no input, the model has ops of TensorFlow, or the
-            interpreter cannot run it.
+def job(model: LiteModel, outputs: Sequence[str], feeds: Mapping[str, Array]) -> tuple[Any, ...]:
+    """What to call in the child process to compute tensors of a model. Raises SessionRefused for
+    one with ops of TensorFlow.
     """
     if model.tensorflow_ops:
         raise SessionRefused(
             f"{names_text(model.tensorflow_ops)}: an op of TensorFlow is not run in a TensorFlow "
             "Lite model; convert it with tf.lite.OpsSet.TFLITE_BUILTINS alone."
         )
-    if others := [name for name in feeds if name not in model.inputs]:
-        raise SessionRefused(
-            f"{names_text(others)}: TensorFlow Lite's interpreter is fed the inputs of a model "
-            f"alone; feed {names_text(sorted(model.inputs))}."
-        )
-    fed = {model.tensors[name]: np.asarray(value) for name, value in feeds.items()}
+    fed = {model.tensors[name]: value for name, value in feeds.items()}
     numbers = [model.tensors[name] for name in outputs]
-    arguments = (compute, model.data, fed, numbers, dict(model.quantized))
-    values: list[Array] = call_apart(lambda: RUNS.call(*arguments, seconds=PATIENCE))
-    return values
+    return compute, model.data, fed, numbers, dict(model.quantized)
 
 
 def compute(
@@ -52,7 +39,7 @@ def compute(
     numbers: Sequence[int],
     quantized: Mapping[int, Quantization],
 ) -> list[Array]:
-    """Run a model: a job of the child process.
+    """Run a model.
 
     Args:
         data: The bytes of the file.

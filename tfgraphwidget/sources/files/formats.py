@@ -103,7 +103,7 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
         >>> tgw.edit(file)
         <GraphEditor: 2 ops, 0 edits>
         >>> file_suffixes()
-        ('.pb', '.pbtxt', '.meta', '.tflite', '.edges')
+        ('.pb', '.pbtxt', '.meta', '.tflite', '.onnx', '.edges')
         >>> unregister_format("edge list")
     """
     _FORMATS[source_format.name] = source_format
@@ -382,6 +382,17 @@ TFLITE = register_format(
         describe=_late_call("lite_reader", "describe"),
     )
 )
+# How a model begins: with the version of its format, from 3 on, which none of TensorFlow's has.
+ONNX_START = re.compile(rb"\x08[\x03-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]")
+ONNX = register_format(
+    SourceFormat(
+        "ONNX model",
+        (".onnx",),
+        matches=lambda container: ONNX_START.match(container.data) is not None,
+        open=_late_call("onnx_reader", "open_model"),
+        describe=_late_call("onnx_reader", "describe"),
+    )
+)
 
 
 EDITOR = register_format(
@@ -463,7 +474,6 @@ _UNSUPPORTED = (
     ),
     _UnsupportedInput(0, b"\x89HDF", r"\.(h5|hdf5)", "a Keras or HDF5 file", _KERAS),
     _UnsupportedInput(0, b"", r"\.keras", "a Keras file", _KERAS),
-    _UnsupportedInput(0, b"", r"\.onnx", "an ONNX model", "convert it to a SavedModel first"),
     _UnsupportedInput(0, b"", r"\.(pt|pth)", "a PyTorch file", "export it to a SavedModel first"),
     _UnsupportedInput(
         -8, _SSTABLE, r"(\.index|\.data-\d+-of-\d+|\.ckpt)", "a part of a checkpoint", _CHECKPOINT

@@ -1,33 +1,35 @@
-"""TensorFlow Lite models (.tflite) as graphs: their operators are ops, their weights constants.
+"""TensorFlow Lite models (.tflite) as graphs, whose ops are of types such as CONV_2D.
 
-The ops are of types that TensorFlow does not know (CONV_2D), so the graph can be looked at and
-compared; what runs it is TensorFlow Lite's interpreter, which has the file itself. A tensor has the
-names of all ops of the TensorFlow graph whose work its operator does: these are kept in ORIGINS,
-and the scope of the first is that of the op.
+A tensor has the names of all ops of the TensorFlow graph whose work its operator does: these are
+kept in ORIGINS, and the scope of the first is that of the op.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import NotAGraph, NotRunnable
-from tfgraphwidget.graph import BIASED, ORIGINS, TRUSTED
-from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.graph import BIASED
+from tfgraphwidget.sources.converted_model import LiteModel, Quantization
 from tfgraphwidget.sources.files.container import Container, OpenOptions
+from tfgraphwidget.sources.files.converted_graph import (
+    DEFAULT_SIGNATURE,
+    PLAIN,
+    ConvertedGraph,
+    op_name,
+    set_attribute,
+    set_origins,
+    without_port,
+)
 from tfgraphwidget.sources.files.flat_buffer import DamagedBuffer, FlatBuffer, Table
 from tfgraphwidget.sources.files.lite_schema import name_of, options_of
 from tfgraphwidget.sources.inference.dtypes import dtype_number
-from tfgraphwidget.sources.lite_model import LiteModel, Quantization
 from tfgraphwidget.sources.source import Source
-from tfgraphwidget.sources.tf_protos import message_classes
 
-DEFAULT_SIGNATURE = "serving_default"
 CUSTOM = 32  # the operator's number that says that its name is in the file
 FLEX = "Flex"  # how the type of an op of TensorFlow begins, which is in a model as it is
 MOST_DIMENSIONS = 254  # of a shape, as in TensorFlow
@@ -36,49 +38,25 @@ ROLES = {1: "weights", 2: "bias"}
 # What integers represent that have a scale.
 QUANTIZED = {"int8": "qint8", "uint8": "quint8", "int16": "qint16", "int32": "qint32"}
 QUANTIZATION = "_quantization"  # the attribute that says what integers represent
-# Dtypes whose values lie in the file as TensorFlow has them.
-PLAIN = frozenset(
-    {
-        *("float16", "float32", "float64", "bfloat16", "bool", "complex64", "complex128"),
-        *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
-    }
-)
 
 
 def open_model(container: Container, options: OpenOptions) -> Source:
     """Open a model as a graph. Raises NotAGraph for a damaged one."""
-    from tfgraphwidget.sources.files.opening import open_message
-
     reader = _read(container)
-    # Its operators compute, and nothing else: the interpreter has none of TensorFlow's own ops.
-    source = open_message(reader.meta, container.title, container.where, options, trust=TRUSTED)
-    why = (
-        f"{container.where} is a TensorFlow Lite model, which TensorFlow does not run; "
-        + in_cell("edit the model that it was converted from, and convert it again.")
-    )
-    source.notices = (why,)
-    source.live_refusal = why
-    source.revive = partial(_refuse, why)
-    source.lite_model = LiteModel(
+    model = LiteModel(
         container.data,
-        reader.numbers,
         reader.inputs,
+        "TensorFlow Lite's interpreter",
+        reader.numbers,
         reader.quantized,
         tuple(reader.tensorflow_ops),
     )
-    return source
-
-
-def _refuse(why: str) -> NoReturn:
-    raise NotRunnable(why)
+    return reader.graph.open(container, options, "a TensorFlow Lite model", model)
 
 
 def describe(container: Container) -> list[dict[str, object]]:
     """One summary of the graph of a model."""
-    from tfgraphwidget.sources.files.summary import summarize_graph
-
-    meta = container.messages.MetaGraphDef.FromString(_read(container).meta.SerializeToString())
-    return [summarize_graph(meta.graph_def, meta)]
+    return _read(container).graph.summary(container)
 
 
 def _read(container: Container) -> _Reader:
@@ -99,8 +77,7 @@ class _Reader:
         model = self._file.root()
         self._operator_codes = model.tables(1)
         self._buffers = model.tables(4)
-        self._names = Counter[str]()
-        self.meta: Any = message_classes().MetaGraphDef()
+        self.graph = ConvertedGraph()
         self.numbers: dict[str, int] = {}
         self.quantized: dict[int, Quantization] = {}
         self.tensorflow_ops: list[str] = []
@@ -117,14 +94,14 @@ class _Reader:
         for signature in model.tables(7):
             if signature.number(4, "I") == 0:
                 self._add_signature(signature)
-        if not self.meta.signature_def:
+        if not self.graph.meta.signature_def:
             self._add_signature_of_subgraph(main)
 
     # What gives tensors
 
     def _add_inputs(self, subgraph: Table) -> None:
         for number in subgraph.vector(1, "<i4").tolist():
-            node = self._add_node(self._unique(self._tensor_name(number)), "Placeholder")
+            node = self.graph.add(self.graph.free_name(self._tensor_name(number)), "Placeholder")
             node.attr["dtype"].type = self._dtype(number)
             self._set_shape(node.attr["shape"].shape, number)
             self._note(node.name, 0, number)
@@ -139,7 +116,7 @@ class _Reader:
         outputs = [each for each in operator.vector(2, "<i4").tolist() if each >= 0]
         origins = self._tensor(outputs[0]).text(3).split(";") if outputs else []
         scope = self._tensor_name(outputs[0]).rpartition("/")[0] if outputs else ""
-        name = self._unique("/".join(filter(None, (scope, kind.lower()))))
+        name = self.graph.free_name("/".join(filter(None, (scope, kind.lower()))))
         sources = [
             self._source(each, name, kind, slot)
             for slot, each in enumerate(operator.vector(1, "<i4").tolist())
@@ -147,11 +124,11 @@ class _Reader:
         ]
         if custom.startswith(FLEX):
             self.tensorflow_ops.append(name)
-        node = self._add_node(name, kind)
+        node = self.graph.add(name, kind)
         node.input.extend(sources)
         for key, value in self._options(operator):
-            _set_attribute(node.attr[key], value)
-        node.attr[ORIGINS].list.s.extend(_without_port(each).encode() for each in origins)
+            set_attribute(node.attr[key], value)
+        set_origins(node, [without_port(each) for each in origins])
         for port, each in enumerate(outputs):
             node.attr["Tout"].list.type.append(self._dtype(each))
             self._set_shape(node.attr["_output_shapes"].list.shape.add(), each)
@@ -181,22 +158,24 @@ class _Reader:
         size = int(np.prod(shape, dtype=np.int64)) if min(shape, default=0) >= 0 else -1
         is_plain = dtype in PLAIN and tensor.table(6) is None
         if is_plain and size >= 0 and len(content) == size * np.dtype(_numpy_name(dtype)).itemsize:
-            node = self._add_node(self._unique(name), "Const")
+            node = self.graph.add(self.graph.free_name(name), "Const")
             node.attr["dtype"].type = self._dtype(number)
             node.attr["value"].tensor.dtype = self._dtype(number)
             self._set_shape(node.attr["value"].tensor.tensor_shape, number)
             node.attr["value"].tensor.tensor_content = content
         else:  # text, four bits a number, sparse, or a variable
-            node = self._add_node(self._unique(name), "VARIABLE" if not content else "CONSTANT")
+            node = self.graph.add(
+                self.graph.free_name(name), "VARIABLE" if not content else "CONSTANT"
+            )
             node.attr["Tout"].list.type.append(self._dtype(number))
             self._set_shape(node.attr["_output_shapes"].list.shape.add(), number)
-            node.attr[ORIGINS].list.s.append(tensor.text(3).encode())
+            set_origins(node, [tensor.text(3)])
         self._note(node.name, 0, number)
         if number in self.quantized:
             node.attr[QUANTIZATION].s = str(self.quantized[number]).encode()
 
     def _add_signature(self, signature: Table) -> None:
-        signature_def = self.meta.signature_def[signature.text(2) or DEFAULT_SIGNATURE]
+        signature_def = self.graph.meta.signature_def[signature.text(2) or DEFAULT_SIGNATURE]
         for field_number, infos in ((0, signature_def.inputs), (1, signature_def.outputs)):
             for entry in signature.tables(field_number):
                 number = entry.number(1, "I")
@@ -205,11 +184,11 @@ class _Reader:
 
     def _add_signature_of_subgraph(self, subgraph: Table) -> None:
         """The inputs and outputs of a file without a signature, by the names of their tensors."""
-        signature_def = self.meta.signature_def[DEFAULT_SIGNATURE]
+        signature_def = self.graph.meta.signature_def[DEFAULT_SIGNATURE]
         for field_number, infos in ((1, signature_def.inputs), (2, signature_def.outputs)):
             for number in subgraph.vector(field_number, "<i4").tolist():
                 if number in self._names_of:
-                    self._set_info(infos[_without_port(self._names_of[number])], number)
+                    self._set_info(infos[without_port(self._names_of[number])], number)
 
     def _set_info(self, info: Any, number: int) -> None:
         """What a signature says of a tensor."""
@@ -276,41 +255,12 @@ class _Reader:
 
     def _tensor_name(self, number: int) -> str:
         """The name of the op that gives a tensor: the first that the converter has kept."""
-        first = _without_port(self._tensor(number).text(3).partition(";")[0])
-        name = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", first)
-        return name if re.match(r"[A-Za-z0-9.]", name) else f"tensor_{number}{name}"
-
-    def _unique(self, name: str) -> str:
-        unique = name
-        while unique in self._names:
-            unique = f"{name}_{self._names[name]}"
-            self._names[name] += 1
-        self._names[unique] = 1
-        return unique
-
-    def _add_node(self, name: str, kind: str) -> Any:
-        return self.meta.graph_def.node.add(name=name, op=kind)
+        return op_name(without_port(self._tensor(number).text(3).partition(";")[0]))
 
     def _note(self, name: str, port: int, number: int) -> None:
         self._names_of[number] = f"{name}:{port}"
         self.numbers[f"{name}:{port}"] = number
 
 
-def _without_port(name: str) -> str:
-    return re.sub(r":\d+\Z", "", name)
-
-
 def _numpy_name(dtype: str) -> str:
     return "uint16" if dtype == "bfloat16" else dtype
-
-
-def _set_attribute(attribute: Any, value: object) -> None:
-    """Set an AttrValue to a number, a truth value or a text."""
-    if isinstance(value, bool):
-        attribute.b = value
-    elif isinstance(value, int):
-        attribute.i = value
-    elif isinstance(value, float):
-        attribute.f = value
-    else:
-        attribute.s = str(value).encode()

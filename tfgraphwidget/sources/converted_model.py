@@ -1,4 +1,4 @@
-"""LiteModel: a TensorFlow Lite model as its interpreter takes it."""
+"""ConvertedModel: a model that was made of a TensorFlow graph, as what runs it takes it."""
 
 from __future__ import annotations
 
@@ -31,20 +31,35 @@ class Quantization(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LiteModel:
-    """A TensorFlow Lite model as its interpreter takes it.
+class ConvertedModel:
+    """A model in another format than TensorFlow's.
 
     Attributes:
         data: The bytes of the file.
+        inputs: The tensors of its graph that are fed, "image:0".
+        runtime: What runs it, as the subject of sentences.
+    """
+
+    data: bytes = field(repr=False)
+    inputs: frozenset[str]
+    runtime: str
+
+    def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:  # noqa: ARG002  # of all models
+        """What a constant represents, of which the graph has what the file stores."""
+        return stored
+
+
+@dataclass(frozen=True)
+class LiteModel(ConvertedModel):
+    """A TensorFlow Lite model.
+
+    Attributes:
         tensors: The numbers of the tensors by their names in the graph, "conv:0".
-        inputs: The tensors of these that are fed.
         quantized: What the integers of tensors represent, by number.
         tensorflow_ops: The ops that are TensorFlow's own, which the interpreter does not run.
     """
 
-    data: bytes = field(repr=False)
     tensors: Mapping[str, int] = field(repr=False)
-    inputs: frozenset[str]
     quantized: Mapping[int, Quantization] = field(repr=False)
     tensorflow_ops: tuple[str, ...] = ()
 
@@ -55,3 +70,14 @@ class LiteModel:
             return stored
         name = stored.dtype.names and stored.dtype.names[0]  # TensorFlow's dtypes of integers
         return quantization.to_numbers(stored[name] if name else stored)
+
+
+@dataclass(frozen=True)
+class OnnxModel(ConvertedModel):
+    """An ONNX model.
+
+    Attributes:
+        tensors: The names of the tensors in the model by those in the graph.
+    """
+
+    tensors: Mapping[str, str] = field(repr=False)

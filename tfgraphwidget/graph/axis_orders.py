@@ -1,0 +1,136 @@
+"""In which order a converted model has the axes of a tensor.
+
+ONNX computes images with their channels first, so that a converter transposes what goes into a
+convolution and what comes out, and moves transpositions past what works on elements until two of
+them cancel out. An order says which axes of a tensor of the converted model are those of the model,
+one by one; that of a tensor is found from those that its operator reads. Where it is not certain,
+it is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+
+from tfgraphwidget.graph.converted_op_types import ONNX_PREFIX
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensor_values import tensor_array
+
+Axes = tuple[int, ...]
+SAME: Axes = ()
+"""The order of a tensor whose axes are those of the model."""
+MOST_AXES = 6  # of a tensor whose order is found by its shape: there are 720 of them
+# Operators that give a tensor whose axes are those of what they read.
+_KEEP_AXES = frozenset(
+    {
+        *("Abs", "Add", "And", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip"),
+        *("Concat", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace"),
+        *("DequantizeLinear", "Div", "Dropout", "Elu", "Equal", "Erf", "Exp", "Floor"),
+        *("GlobalAveragePool", "GlobalMaxPool", "Greater", "GreaterOrEqual", "HardSigmoid"),
+        *("Identity", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LeakyRelu", "Less"),
+        *("LessOrEqual", "Log", "LogSoftmax", "Max", "MaxPool", "Min", "Mod", "Mul", "Neg"),
+        *("Not", "Or", "PRelu", "Pad", "Pow", "QuantizeLinear", "Reciprocal", "Relu", "Resize"),
+        *("Round", "Selu", "Sigmoid", "Sign", "Sin", "Slice", "Softmax", "Softplus", "Softsign"),
+        *("SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "ThresholdedRelu", "Tile"),
+        *("Upsample", "Where", "Xor"),
+    }
+)
+_REMOVING = ("ArgMax", "ArgMin", "Reduce")  # how types begin that take axes away, but for keepdims
+
+
+def output_axes(
+    index: GraphIndex, op: int, sources: Sequence[Axes | None], *, is_of_model: bool
+) -> Axes | None:
+    """The order of the axes of what an operator of ONNX gives.
+
+    Args:
+        index: The graph of the converted model.
+        op: The operator.
+        sources: The orders of what it reads, but for constants.
+        is_of_model: Whether an op of its kind is in the model too.
+    """
+    kind = index.types[op].removeprefix(ONNX_PREFIX)
+    rank = None if (shape := index.shape(op, 0)) is None else len(shape)
+    if rank is not None and rank <= 1:
+        # The shape of a tensor has its axes as elements.
+        return None if kind == "Shape" and any(axes != SAME for axes in sources) else SAME
+    if kind in _KEEP_AXES:
+        return sources[0] if len(set(sources)) == 1 else SAME if not sources else None
+    if kind == "Transpose" and not is_of_model:
+        return _transposed(index, op, sources[0] if sources else SAME, rank)
+    if all(axes == SAME for axes in sources):
+        return SAME
+    if is_of_model and not _may_be_moved(kind):
+        return SAME  # it reads what the op of the model reads
+    if len(sources) == 1 and sources[0] and rank is not None:
+        if rank == len(sources[0]):
+            return sources[0] if _may_be_moved(kind) else None
+        if _may_be_moved(kind):
+            return _without(_removed_axes(index, op), sources[0], rank)
+    return None
+
+
+def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) -> Axes | None:
+    """The order that alone makes one shape of the other, whose first axis is that of both; None
+    where there are several.
+    """
+    if (
+        len(model) != len(converted)
+        or len(model) > MOST_AXES
+        or None in (*model[1:], *converted[1:])
+    ):
+        return None
+    fitting = [
+        (0, *order)
+        for order in permutations(range(1, len(model)))
+        if [converted[axis] for axis in order] == [*model[1:]]
+    ]
+    if len(fitting) != 1:
+        return None
+    return SAME if fitting[0] == tuple(range(len(model))) else fitting[0]
+
+
+def turned(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]:
+    """A shape of the converted model with the axes of the model."""
+    return [shape[axis] for axis in axes] if axes and len(axes) == len(shape) else shape
+
+
+def _may_be_moved(kind: str) -> bool:
+    """Whether a converter moves a transposition past operators that take axes away."""
+    return kind == "Squeeze" or kind.startswith(_REMOVING)
+
+
+def _transposed(index: GraphIndex, op: int, source: Axes | None, rank: int | None) -> Axes | None:
+    if source is None or rank is None:
+        return None
+    order = [*index.nodes[op].attr["perm"].list.i] or [*range(rank)][::-1]
+    if sorted(order) != [*range(rank)] or (source and len(source) != rank):
+        return None
+    axes = tuple(order.index(axis) for axis in source or range(rank))
+    return SAME if axes == tuple(range(rank)) else axes
+
+
+def _removed_axes(index: GraphIndex, op: int) -> list[int]:
+    """The axes that an operator takes away: an attribute, or a constant that it reads."""
+    attributes = index.nodes[op].attr
+    for name in ("axes", "axis"):
+        if name in attributes:
+            return [*attributes[name].list.i] or [attributes[name].i]
+    for source in index.input_lists[op][1:]:
+        value = index.nodes[source].attr["value"].tensor
+        if index.types[source] == "Const":
+            array = tensor_array(value, index.dtypes(source)[0], None)
+            return np.ravel(array).astype(int).tolist()
+    return []
+
+
+def _without(removed: Sequence[int], axes: Axes, rank: int) -> Axes | None:
+    """An order without some axes of the converted model."""
+    gone = {axis % len(axes) for axis in removed}
+    left = [axis for axis in axes if axis not in gone]
+    if len(left) != rank:
+        return None
+    order = tuple(sorted(left).index(axis) for axis in left)
+    return SAME if order == tuple(range(rank)) else order

@@ -1,0 +1,277 @@
+"""ONNX models (.onnx) as graphs, whose ops are of types such as onnx.Conv.
+
+tf2onnx calls the first tensor of an operator as the tensor of the TensorFlow graph whose value it
+has; an operator that it adds has the name of the op that it is made for, and a number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.graph import ONNX_PREFIX
+from tfgraphwidget.optional_packages import import_package
+from tfgraphwidget.sources.converted_model import OnnxModel
+from tfgraphwidget.sources.files.container import Container, OpenOptions
+from tfgraphwidget.sources.files.converted_graph import (
+    DEFAULT_SIGNATURE,
+    PLAIN,
+    ConvertedGraph,
+    op_name,
+    set_attribute,
+    set_origins,
+    without_port,
+)
+from tfgraphwidget.sources.inference.dtypes import dtype_number
+from tfgraphwidget.sources.source import Source
+
+_ADDED = re.compile(r"__\d+\Z")  # how the names of operators end that tf2onnx adds
+_CONSTANT = f"{ONNX_PREFIX}Constant"
+_OWN_DOMAINS = ("", "ai.onnx")
+# Bytes of a constant that shapes may depend on; larger ones are left out where shapes are inferred.
+_LARGEST_OF_SHAPES = 4096
+_PATIENCE = 60.0  # seconds for the inference of shapes
+# ONNX's own code infers shapes, in a process of its own: a damaged model may end it.
+_INFER = """
+import sys, onnx
+model = onnx.load_model_from_string(sys.stdin.buffer.read())
+inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+sys.stdout.buffer.write(inferred.SerializeToString())
+"""
+
+
+def open_model(container: Container, options: OpenOptions) -> Source:
+    """Open a model as a graph. Raises NotAGraph for a damaged one."""
+    reader = _read(container)
+    model = OnnxModel(reader.data(), reader.inputs, "ONNX Runtime", reader.tensors)
+    return reader.graph.open(container, options, "an ONNX model", model)
+
+
+def describe(container: Container) -> list[dict[str, object]]:
+    """One summary of the graph of a model."""
+    return _read(container).graph.summary(container)
+
+
+def _read(container: Container) -> _Reader:
+    onnx = import_package("onnx", f"{container.where} is an ONNX model, and opening it needs onnx")
+    try:
+        model = onnx.load_model_from_string(container.data)
+        if container.file is not None:
+            with suppress(OSError, ValueError, onnx.checker.ValidationError):  # values of others
+                onnx.load_external_data_for_model(model, str(container.file.parent))
+        return _Reader(onnx, model)
+    except (NotAGraph, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception:  # whatever a damaged file makes of protobuf and NumPy
+        raise NotAGraph(
+            f"{container.where} is an ONNX model that is truncated or damaged; copy or convert it "
+            "again."
+        ) from None
+
+
+class _Reader:
+    """Reads a model into a MetaGraphDef. Its graphs inside of operators are not looked into."""
+
+    def __init__(self, onnx: Any, model: Any) -> None:
+        self._onnx, self._model = onnx, model
+        self.graph = ConvertedGraph()
+        self.tensors: dict[str, str] = {}
+        self._names_of: dict[
+            str, str
+        ] = {}  # of tensors in the graph, once what gives them is there
+        graph = model.graph
+        self._results = {each.name for each in graph.output}
+        self._types = self._inferred_types()
+        constants = {each.name: each for each in graph.initializer}
+        inputs = [each.name for each in graph.input if each.name not in constants]
+        for name in inputs:
+            self._add_input(name)
+        self.inputs = frozenset(self.tensors)
+        for name, tensor in constants.items():
+            self._add_constant(name, tensor)
+        for name in (each.values.name for each in graph.sparse_initializer):
+            self._add_unknown_constant(name)
+        for node in graph.node:
+            self._add_operator(node)
+        signature = self.graph.meta.signature_def[DEFAULT_SIGNATURE]
+        for infos, names in (
+            (signature.inputs, inputs),
+            (signature.outputs, [each.name for each in graph.output]),
+        ):
+            for name in names:
+                if name in self._names_of:
+                    self._set_info(infos[without_port(name)], name)
+
+    def data(self) -> bytes:
+        """The bytes of the model with all its values."""
+        data: bytes = self._model.SerializeToString()
+        return data
+
+    # What gives tensors
+
+    def _add_input(self, name: str) -> None:
+        node = self.graph.add(self._free_name(without_port(name)), "Placeholder")
+        node.attr["dtype"].type = self._dtype(name)
+        self._set_shape(node.attr["shape"].shape, name)
+        self._note(node.name, 0, name)
+
+    def _add_constant(self, name: str, tensor: Any) -> None:
+        """The op of a value in the file."""
+        is_there = not self._onnx.external_data_helper.uses_external_data(tensor)
+        array = self._onnx.numpy_helper.to_array(tensor) if is_there else None
+        if array is None or array.dtype.name not in PLAIN:
+            self._add_unknown_constant(name)
+            return
+        node = self.graph.add(self._free_name(without_port(name)), "Const")
+        node.attr["dtype"].type = dtype_number(array.dtype.name)
+        value = node.attr["value"].tensor
+        value.dtype = dtype_number(array.dtype.name)
+        for size in array.shape:
+            value.tensor_shape.dim.add(size=size)
+        value.tensor_content = np.ascontiguousarray(array).tobytes()
+        self._note(node.name, 0, name)
+
+    def _add_unknown_constant(self, name: str) -> None:
+        """The op of text, of a sparse value, or of one that lies in another file."""
+        node = self.graph.add(self._free_name(without_port(name)), _CONSTANT)
+        self._set_output(node, name)
+        self._note(node.name, 0, name)
+
+    def _add_operator(self, operator: Any) -> None:
+        outputs = [name for name in operator.output if name]
+        constant = next((each for each in operator.attribute if each.name == "value"), None)
+        if operator.op_type == "Constant" and constant is not None and outputs:
+            self._add_constant(outputs[0], constant.t)
+            return
+        reads = [*operator.input, *_captured(operator)]
+        node = self.graph.add(
+            self._free_name(operator.name or without_port([*outputs, ""][0]) or operator.op_type),
+            _type_of(operator),
+        )
+        node.input.extend(
+            self._names_of[name].removesuffix(":0") for name in reads if name in self._names_of
+        )
+        for attribute in operator.attribute:
+            for value in _values(attribute):
+                set_attribute(node.attr[op_name(attribute.name)], value)
+        set_origins(node, self._origins(operator, outputs))
+        for port, name in enumerate(outputs):
+            self._set_output(node, name)
+            self._note(node.name, port, name)
+
+    def _origins(self, operator: Any, outputs: Sequence[str]) -> list[str]:
+        """The name of the op of the model whose value an operator gives, as far as it has one."""
+        name = operator.name
+        if outputs and outputs[0] not in self._results:
+            name = without_port(outputs[0])
+        plain = _ADDED.sub("", name)
+        if plain != name:
+            plain = plain.removesuffix(f"_{operator.op_type}")
+        return [] if plain in (operator.op_type, "") else [plain]
+
+    # Tensors
+
+    def _inferred_types(self) -> dict[str, Any]:
+        """What is known of the tensors: their dtypes and shapes by name."""
+        graph = self._model.graph
+        known = [*graph.value_info, *graph.input, *graph.output]
+        small = self._onnx.ModelProto()
+        small.CopyFrom(self._model)
+        for tensor in small.graph.initializer:
+            if len(tensor.raw_data) > _LARGEST_OF_SHAPES:
+                tensor.ClearField("raw_data")
+        with suppress(OSError, subprocess.SubprocessError, ValueError):
+            done = subprocess.run(
+                [sys.executable, "-c", _INFER],
+                input=small.SerializeToString(),
+                capture_output=True,
+                check=True,
+                timeout=_PATIENCE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+            inferred = self._onnx.load_model_from_string(done.stdout).graph
+            known = [*inferred.value_info, *inferred.output, *known]
+        return {
+            each.name: each.type.tensor_type for each in known if each.type.tensor_type.elem_type
+        }
+
+    def _dtype(self, name: str) -> int:
+        """TensorFlow's number of the dtype of a tensor; that of a variant for one that is unknown,
+        and for sequences.
+        """
+        found = self._types.get(name)
+        with suppress(KeyError, ValueError, TypeError):
+            dtype = self._onnx.helper.tensor_dtype_to_np_dtype(found.elem_type if found else 0)
+            return dtype_number("string" if dtype.kind == "O" else dtype.name)
+        return dtype_number("variant")
+
+    def _set_shape(self, shape: Any, name: str) -> None:
+        found = self._types.get(name)
+        if found is None or not found.HasField("shape"):
+            shape.unknown_rank = True
+            return
+        for dim in found.shape.dim:
+            shape.dim.add(size=dim.dim_value if dim.HasField("dim_value") else -1)
+
+    def _set_output(self, node: Any, name: str) -> None:
+        """Note the dtype and the shape of an output of an op."""
+        node.attr["Tout"].list.type.append(self._dtype(name))
+        self._set_shape(node.attr["_output_shapes"].list.shape.add(), name)
+
+    def _set_info(self, info: Any, name: str) -> None:
+        """What a signature says of a tensor."""
+        info.name, info.dtype = self._names_of[name], self._dtype(name)
+        self._set_shape(info.tensor_shape, name)
+
+    # Names
+
+    def _free_name(self, name: str) -> str:
+        return self.graph.free_name(op_name(name.lstrip("/")))
+
+    def _note(self, op: str, port: int, name: str) -> None:
+        self._names_of[name] = f"{op}:{port}"
+        self.tensors[f"{op}:{port}"] = name
+
+
+def _type_of(operator: Any) -> str:
+    """The type of an operator: ONNX's own have its prefix, others their domain."""
+    domain = ONNX_PREFIX.rstrip(".") if operator.domain in _OWN_DOMAINS else operator.domain
+    return re.sub(r"[^A-Za-z0-9_.]", "_", f"{domain}.{operator.op_type}")
+
+
+def _values(attribute: Any) -> Iterator[object]:
+    """The value of an attribute, as far as an op can have it."""
+    kind = attribute.AttributeType.Name(attribute.type)
+    match kind:
+        case "FLOAT":
+            yield attribute.f
+        case "INT":
+            yield attribute.i
+        case "STRING":
+            yield attribute.s.decode("utf-8", "replace")
+        case "FLOATS":
+            yield [*attribute.floats]
+        case "INTS":
+            yield [*attribute.ints]
+        case "STRINGS":
+            yield [each.decode("utf-8", "replace") for each in attribute.strings]
+
+
+def _captured(operator: Any) -> list[str]:
+    """The tensors that the graphs inside of an operator read from around it."""
+    names: list[str] = []
+    for graph in [each for one in operator.attribute for each in (one.g, *one.graphs)]:
+        inner = {each.name for each in (*graph.input, *graph.initializer)}
+        inner |= {name for node in graph.node for name in node.output}
+        for node in graph.node:
+            names += [name for name in (*node.input, *_captured(node)) if name not in inner]
+        names += [each.name for each in graph.output if each.name not in inner]
+    return list(dict.fromkeys(filter(None, names)))
