@@ -168,6 +168,7 @@ from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import ITERATOR_READS as ITERATOR_READS
 from .op_types import JOINS_OF_ALL as JOINS_OF_ALL
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
+from .op_types import LIMITING as LIMITING
 from .op_types import LIST_FORWARDING as LIST_FORWARDING
 from .op_types import LOOP_CONDITION as LOOP_CONDITION
 from .op_types import MADE_OUTSIDE_CONTEXTS as MADE_OUTSIDE_CONTEXTS

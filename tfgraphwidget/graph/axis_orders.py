@@ -21,6 +21,7 @@ from tfgraphwidget.graph.tensor_values import tensor_array
 Axes = tuple[int, ...]
 SAME: Axes = ()
 """The order of a tensor whose axes are those of the model."""
+IMAGE_AXES = 4  # of a batch of images; volumes have one more
 MOST_AXES = 6  # of a tensor whose order is found by its shape: there are 720 of them
 # Operators that give a tensor whose axes are those of what they read.
 _KEEP_AXES = frozenset(
@@ -58,8 +59,10 @@ def output_axes(
         return None if kind == "Shape" and any(axes != SAME for axes in sources) else SAME
     if kind in _KEEP_AXES:
         return sources[0] if len(set(sources)) == 1 else SAME if not sources else None
-    if kind == "Transpose" and not is_of_model:
-        return _transposed(index, op, sources[0] if sources else SAME, rank)
+    if kind in ("Transpose", "Reshape") and not is_of_model and len(sources) == 1:
+        order = _order(index, op, rank, to_channels_first=sources[0] == SAME)
+        if order is not None:
+            return _turned_further(order, sources[0])
     if all(axes == SAME for axes in sources):
         return SAME
     if is_of_model and not _may_be_moved(kind):
@@ -102,14 +105,33 @@ def _may_be_moved(kind: str) -> bool:
     return kind == "Squeeze" or kind.startswith(_REMOVING)
 
 
-def _transposed(index: GraphIndex, op: int, source: Axes | None, rank: int | None) -> Axes | None:
-    if source is None or rank is None:
+def _order(index: GraphIndex, op: int, rank: int | None, *, to_channels_first: bool) -> Axes | None:
+    """The order in which an operator has the axes of what it reads; None for another one. With one
+    channel a converter writes a transposition as a new shape.
+    """
+    if rank is None:
         return None
-    order = [*index.nodes[op].attr["perm"].list.i] or [*range(rank)][::-1]
-    if sorted(order) != [*range(rank)] or (source and len(source) != rank):
+    if index.types[op] == f"{ONNX_PREFIX}Transpose":
+        order = tuple(index.nodes[op].attr["perm"].list.i) or tuple(range(rank))[::-1]
+        return order if sorted(order) == [*range(rank)] else None
+    shapes = index.shape(index.input_lists[op][0], 0), index.shape(op, 0)
+    if shapes[0] is None or shapes[1] is None or len(shapes[0]) != rank or rank < IMAGE_AXES:
         return None
-    axes = tuple(order.index(axis) for axis in source or range(rank))
-    return SAME if axes == tuple(range(rank)) else axes
+    channels_first = (0, rank - 1, *range(1, rank - 1))
+    order = channels_first if to_channels_first else (0, *range(2, rank), 1)
+    is_moved = [shapes[0][axis] for axis in order] == [*shapes[1]]
+    # Nothing but axes of one element may have moved past others.
+    longer = [[size for size in shape[1:] if size != 1] for shape in shapes if shape is not None]
+    return order if is_moved and longer[0] == longer[1] else None
+
+
+def _turned_further(order: Axes, source: Axes | None) -> Axes | None:
+    """The order of a tensor that has the axes of another one in an order, of which this is one."""
+    if source is None or (source and len(source) != len(order)):
+        return None
+    same = tuple(range(len(order)))
+    axes = tuple(order.index(axis) for axis in source or same)
+    return SAME if axes == same else axes
 
 
 def _removed_axes(index: GraphIndex, op: int) -> list[int]:

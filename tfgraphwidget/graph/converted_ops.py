@@ -41,6 +41,7 @@ from tfgraphwidget.graph.op_types import (
     PASSED_ON,
     REQUIRED_PLACEHOLDERS,
     SCALES_AND_SHIFTS,
+    TRANSPOSITIONS,
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import forward, topological_rank
@@ -309,6 +310,8 @@ class _Pairing:
             return False
         if computes(operator, self._model.types[origin]):
             return True
+        if len(dtypes[0]) > 1:
+            return False  # one of several operators that give its outputs
         readers = [self._last_named(reader) for reader in self._converted.consumer_lists[op]]
         further = forward(self._model, [origin])
         return bool(readers) and all(
@@ -326,11 +329,27 @@ class _Pairing:
             self._converted.nodes[op], self._model.types[origin]
         )
         axes = output_axes(self._converted, op, sources, is_of_model=is_of_model)
+        if origin is not None and self._reads_transposed(origin):
+            axes = None  # a converter moves a transposition past others, and joins them
         if axes is None and origin is not None:
             shapes = self._model.shape(origin, 0), self._converted.shape(op, 0)
             if shapes[0] is not None and shapes[1] is not None:
                 return axes_by_shape(shapes[0], shapes[1])
         return axes
+
+    def _reads_transposed(self, op: int) -> bool:
+        """Whether an op of the model reads what a transposition gives that no operator has a name
+        of.
+        """
+        model = self._model
+        stack = [*model.input_lists[op]]
+        while stack:
+            source = stack.pop()
+            if model.types[source] in TRANSPOSITIONS and source not in self._every_named:
+                return True
+            if model.types[source] in PASSED_ON:
+                stack += model.input_lists[source]
+        return False
 
     def _may_be_equal(self, one: int, other: int) -> bool:
         """Whether the first outputs of two ops may have one shape, whatever the batch."""

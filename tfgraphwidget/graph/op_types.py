@@ -637,6 +637,7 @@ PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
 SEVERAL_HANDED_ON = frozenset({"IdentityN"})
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
+TRANSPOSITIONS = frozenset({"Transpose", "ConjugateTranspose"})
 # They hand a value on in another shape; optimizers compute those of constants.
 RESHAPES = frozenset({"ExpandDims", "Reshape", "Squeeze"})
 # They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
@@ -664,6 +665,13 @@ SUMS_OF_LAST_AXIS = frozenset({"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWith
 # Their result may be much smaller than what it is computed from.
 CANCELLING = frozenset(
     {"Add", "AddN", "AddV2", "BiasAdd", "Mean", "SquaredDifference", "Sub", "Sum"}
+)
+# They give some of the numbers that they read, or limit these: the scale shrinks, errors do not.
+LIMITING = frozenset(
+    {
+        *("ClipByValue", "MaxPool", "Maximum", "Minimum", "Relu", "Relu6"),
+        *("Gather", "GatherV2", "Slice", "Split", "SplitV", "StridedSlice", "Unpack"),
+    }
 )
 
 # Tensor lists

@@ -4,7 +4,8 @@ A sum of n numbers that is computed in another order differs by about sqrt(n) ro
 Higham and T. Mary, "A new approach to probabilistic rounding error analysis", 2019), and what is
 computed from it inherits that. So each tensor has a variance, in squares of roundings by its own
 scale: that of what it is computed from, and what its own op adds. Where an op subtracts numbers
-that are nearly equal, the variance of the result grows as its scale shrinks.
+that are nearly equal, or leaves out the largest, the variance of the result grows as its scale
+shrinks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfgraphwidget.errors import InvalidArgument
-from tfgraphwidget.graph import CANCELLING, CONTRACTIONS, SUMS_OF_LAST_AXIS
+from tfgraphwidget.graph import CANCELLING, CONTRACTIONS, LIMITING, SUMS_OF_LAST_AXIS
 
 EPSILON = {
     "float64": 2.0**-52,
@@ -65,7 +66,7 @@ def growth(op_type: str, inputs: Iterable[float], output: float) -> float:
         inputs: The scales of the op's inputs.
         output: The scale of the output.
     """
-    if op_type not in CANCELLING or not output:
+    if op_type not in CANCELLING | LIMITING or not output:
         return 1.0
     return max(1.0, max(inputs, default=0.0) / output)
 

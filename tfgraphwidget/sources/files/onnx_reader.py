@@ -171,7 +171,7 @@ class _Reader:
         """The name of the op of the model whose value an operator gives, as far as it has one."""
         name = operator.name
         if outputs and outputs[0] not in self._results:
-            name = without_port(outputs[0])
+            name = outputs[0].removesuffix(":0")  # other ports are of several operators
         plain = _ADDED.sub("", name)
         if plain != name:
             plain = plain.removesuffix(f"_{operator.op_type}")
