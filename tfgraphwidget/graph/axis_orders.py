@@ -38,7 +38,9 @@ _KEEP_AXES = frozenset(
         *("Upsample", "Where", "Xor"),
     }
 )
-_REMOVING = ("ArgMax", "ArgMin", "Reduce")  # how types begin that take axes away, but for keepdims
+# How the types begin of others that a converter moves transpositions past: they take axes away, but
+# for keepdims, or add some.
+_MOVED = ("ArgMax", "ArgMin", "Reduce", "Squeeze", "Unsqueeze")
 
 
 def output_axes(
@@ -65,13 +67,12 @@ def output_axes(
             return _turned_further(order, sources[0])
     if all(axes == SAME for axes in sources):
         return SAME
-    if is_of_model and not _may_be_moved(kind):
-        return SAME  # it reads what the op of the model reads
+    if not kind.startswith(_MOVED):
+        return SAME if is_of_model else None  # that of the model reads the same
     if len(sources) == 1 and sources[0] and rank is not None:
         if rank == len(sources[0]):
-            return sources[0] if _may_be_moved(kind) else None
-        if _may_be_moved(kind):
-            return _without(_removed_axes(index, op), sources[0], rank)
+            return sources[0]
+        return _without(_removed_axes(index, op), sources[0], rank)
     return None
 
 
@@ -98,11 +99,6 @@ def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) 
 def turned(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]:
     """A shape of the converted model with the axes of the model."""
     return [shape[axis] for axis in axes] if axes and len(axes) == len(shape) else shape
-
-
-def _may_be_moved(kind: str) -> bool:
-    """Whether a converter moves a transposition past operators that take axes away."""
-    return kind == "Squeeze" or kind.startswith(_REMOVING)
 
 
 def _order(index: GraphIndex, op: int, rank: int | None, *, to_channels_first: bool) -> Axes | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +39,11 @@ def compute(data: bytes, feeds: Mapping[str, Array], tensors: Sequence[str]) -> 
     """
     onnx, runtime = import_module("onnx"), import_module("onnxruntime")
     model = onnx.load_model_from_string(data)
+    if any(map(onnx.external_data_helper.uses_external_data, _tensors(model))):
+        raise SessionRefused(
+            "Values of the ONNX model lie in another file, which is not beside it or too large; "
+            "save the model with its values."
+        )
     dtypes = {
         each.name: onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
         for each in model.graph.input
@@ -62,3 +67,15 @@ def compute(data: bytes, feeds: Mapping[str, Array], tensors: Sequence[str]) -> 
         why = " ".join(_STATUS.sub("", str(error)).split())[:LONGEST_REASON]
         raise SessionRefused(f"ONNX Runtime does not run the model: {why.rstrip('.')}.") from None
     return [np.asarray(fed[name] if name in fed else values[name]) for name in tensors]
+
+
+def _tensors(part: Any) -> Iterator[Any]:
+    """Every TensorProto in a message, whose file the runtime would open."""
+    for field, value in part.ListFields():
+        if field.message_type is None:
+            continue
+        for each in value if isinstance(value, Sequence) or hasattr(value, "add") else [value]:
+            if field.message_type.name == "TensorProto":
+                yield each
+            else:
+                yield from _tensors(each)

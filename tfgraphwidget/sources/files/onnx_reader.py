@@ -6,6 +6,7 @@ has; an operator that it adds has the name of the op that it is made for, and a 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -30,6 +31,7 @@ from tfgraphwidget.sources.files.converted_graph import (
     set_origins,
     without_port,
 )
+from tfgraphwidget.sources.files.parse import LARGEST
 from tfgraphwidget.sources.inference.dtypes import dtype_number
 from tfgraphwidget.sources.source import Source
 
@@ -38,6 +40,7 @@ _CONSTANT = f"{ONNX_PREFIX}Constant"
 _OWN_DOMAINS = ("", "ai.onnx")
 # Bytes of a constant that shapes may depend on; larger ones are left out where shapes are inferred.
 _LARGEST_OF_SHAPES = 4096
+_MOST_BYTES = 8  # of an element
 _PATIENCE = 60.0  # seconds for the inference of shapes
 # ONNX's own code infers shapes, in a process of its own: a damaged model may end it.
 _INFER = """
@@ -51,7 +54,7 @@ sys.stdout.buffer.write(inferred.SerializeToString())
 def open_model(container: Container, options: OpenOptions) -> Source:
     """Open a model as a graph. Raises NotAGraph for a damaged one."""
     reader = _read(container)
-    model = OnnxModel(reader.data(), reader.inputs, "ONNX Runtime", reader.tensors)
+    model = OnnxModel(reader.data, reader.inputs, "ONNX Runtime", reader.tensors)
     return reader.graph.open(container, options, "an ONNX model", model)
 
 
@@ -64,10 +67,7 @@ def _read(container: Container) -> _Reader:
     onnx = import_package("onnx", f"{container.where} is an ONNX model, and opening it needs onnx")
     try:
         model = onnx.load_model_from_string(container.data)
-        if container.file is not None:
-            with suppress(OSError, ValueError, onnx.checker.ValidationError):  # values of others
-                onnx.load_external_data_for_model(model, str(container.file.parent))
-        return _Reader(onnx, model)
+        return _Reader(onnx, model, container)
     except (NotAGraph, KeyboardInterrupt, MemoryError):
         raise
     except Exception:  # whatever a damaged file makes of protobuf and NumPy
@@ -80,14 +80,13 @@ def _read(container: Container) -> _Reader:
 class _Reader:
     """Reads a model into a MetaGraphDef. Its graphs inside of operators are not looked into."""
 
-    def __init__(self, onnx: Any, model: Any) -> None:
+    def __init__(self, onnx: Any, model: Any, container: Container) -> None:
         self._onnx, self._model = onnx, model
         self.graph = ConvertedGraph()
         self.tensors: dict[str, str] = {}
-        self._names_of: dict[
-            str, str
-        ] = {}  # of tensors in the graph, once what gives them is there
+        self._names_of: dict[str, str] = {}  # of tensors in the graph, once they are there
         graph = model.graph
+        self.data = self._with_values_beside(container)
         self._results = {each.name for each in graph.output}
         self._types = self._inferred_types()
         constants = {each.name: each for each in graph.initializer}
@@ -99,8 +98,10 @@ class _Reader:
             self._add_constant(name, tensor)
         for name in (each.values.name for each in graph.sparse_initializer):
             self._add_unknown_constant(name)
-        for node in graph.node:
-            self._add_operator(node)
+        for node, reads in [added for each in graph.node if (added := self._add_operator(each))]:
+            node.input.extend(
+                self._names_of[name].removesuffix(":0") for name in reads if name in self._names_of
+            )
         signature = self.graph.meta.signature_def[DEFAULT_SIGNATURE]
         for infos, names in (
             (signature.inputs, inputs),
@@ -110,10 +111,21 @@ class _Reader:
                 if name in self._names_of:
                     self._set_info(infos[without_port(name)], name)
 
-    def data(self) -> bytes:
-        """The bytes of the model with all its values."""
-        data: bytes = self._model.SerializeToString()
-        return data
+    def _with_values_beside(self, container: Container) -> bytes:
+        """The bytes of the model with the values that lie in files beside it."""
+        helper = self._onnx.external_data_helper
+        elements = [
+            math.prod(each.dims)
+            for each in self._model.graph.initializer
+            if helper.uses_external_data(each)
+        ]
+        if container.file is None or not elements or sum(elements) * _MOST_BYTES > LARGEST:
+            return container.data
+        with suppress(OSError, ValueError, self._onnx.checker.ValidationError):
+            helper.load_external_data_for_model(self._model, str(container.file.parent))
+            data: bytes = self._model.SerializeToString()
+            return data
+        return container.data
 
     # What gives tensors
 
@@ -145,19 +157,16 @@ class _Reader:
         self._set_output(node, name)
         self._note(node.name, 0, name)
 
-    def _add_operator(self, operator: Any) -> None:
+    def _add_operator(self, operator: Any) -> tuple[Any, list[str]] | None:
+        """Add the op of an operator: its NodeDef, and what it reads; None for a constant."""
         outputs = [name for name in operator.output if name]
         constant = next((each for each in operator.attribute if each.name == "value"), None)
         if operator.op_type == "Constant" and constant is not None and outputs:
             self._add_constant(outputs[0], constant.t)
-            return
-        reads = [*operator.input, *_captured(operator)]
+            return None
         node = self.graph.add(
             self._free_name(operator.name or without_port([*outputs, ""][0]) or operator.op_type),
             _type_of(operator),
-        )
-        node.input.extend(
-            self._names_of[name].removesuffix(":0") for name in reads if name in self._names_of
         )
         for attribute in operator.attribute:
             for value in _values(attribute):
@@ -166,6 +175,7 @@ class _Reader:
         for port, name in enumerate(outputs):
             self._set_output(node, name)
             self._note(node.name, port, name)
+        return node, [*operator.input, *_captured(operator)]
 
     def _origins(self, operator: Any, outputs: Sequence[str]) -> list[str]:
         """The name of the op of the model whose value an operator gives, as far as it has one."""
