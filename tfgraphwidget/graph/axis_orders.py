@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.graph.converted_op_types import ONNX_PREFIX
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensor_values import tensor_array
+from tfgraphwidget.tf_types import NodeDef
 
 Axes = tuple[int, ...]
 SAME: Axes = ()
@@ -36,6 +37,13 @@ _KEEP_AXES = frozenset(
         *("Round", "Selu", "Sigmoid", "Sign", "Sin", "Slice", "Softmax", "Softplus", "Softsign"),
         *("SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "ThresholdedRelu", "Tile"),
         *("Upsample", "Where", "Xor"),
+    }
+)
+# Op types of TensorFlow with an attribute that says where the channels are.
+_WITH_FORMAT = frozenset(
+    {
+        *("AvgPool", "AvgPool3D", "BiasAdd", "Conv2D", "Conv2DBackpropInput", "Conv3D"),
+        *("Conv3DBackpropInputV2", "DepthwiseConv2dNative", "MaxPool", "MaxPool3D"),
     }
 )
 # How the types begin of others that a converter moves transpositions past: they take axes away, but
@@ -74,6 +82,16 @@ def output_axes(
             return sources[0]
         return _without(_removed_axes(index, op), sources[0], rank)
     return None
+
+
+def image_axes(op: NodeDef, rank: int) -> Axes | None:
+    """The order of the axes of images whose channels come first, compared with those of an op of
+    the model; None where that does not say where it has the channels.
+    """
+    if op.op not in _WITH_FORMAT or rank < IMAGE_AXES:
+        return None
+    comes_first = op.attr["data_format"].s.startswith(b"NC") if "data_format" in op.attr else False
+    return SAME if comes_first else (0, *range(2, rank), 1)
 
 
 def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) -> Axes | None:

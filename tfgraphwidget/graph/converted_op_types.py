@@ -20,6 +20,7 @@ _BIASED = BIASED | {"onnx.Conv", "onnx.ConvTranspose", "onnx.Gemm"}
 _BIASED_INPUTS = 3
 # Operators that do the work of a layer, and what they may have joined to it.
 _LAYERS = _BIASED | {"TRANSPOSE_CONV", "BATCH_MATMUL"}
+_OF_IMAGES = frozenset({"onnx.Conv", "onnx.ConvTranspose", "onnx.MaxPool", "onnx.AveragePool"})
 _ACTIVATION = "fused_activation_function"  # the attribute of operators of TensorFlow Lite
 # What TensorFlow calls the activations that they apply.
 _ACTIVATIONS = {"RELU": "Relu", "RELU6": "Relu6", "TANH": "Tanh", "SIGN_BIT": "Sign"}
@@ -95,6 +96,11 @@ def may_be_found_by_its_input(operator: NodeDef) -> bool:
 def is_of_onnx(operator: NodeDef) -> bool:
     """Whether an operator is one of ONNX, in whose images the channels come first."""
     return operator.op.startswith(ONNX_PREFIX)
+
+
+def is_of_images(operator: NodeDef) -> bool:
+    """Whether an operator of ONNX takes images, with the channels first, and nothing else."""
+    return operator.op in _OF_IMAGES
 
 
 def has_bias(operator: NodeDef) -> bool:

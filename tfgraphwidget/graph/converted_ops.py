@@ -17,7 +17,14 @@ from string import digits
 
 import numpy as np
 
-from tfgraphwidget.graph.axis_orders import SAME, Axes, axes_by_shape, output_axes, turned
+from tfgraphwidget.graph.axis_orders import (
+    SAME,
+    Axes,
+    axes_by_shape,
+    image_axes,
+    output_axes,
+    turned,
+)
 from tfgraphwidget.graph.contraction import WEIGHTS
 from tfgraphwidget.graph.converted_op_types import (
     activation_of,
@@ -25,6 +32,7 @@ from tfgraphwidget.graph.converted_op_types import (
     computes,
     has_bias,
     is_named,
+    is_of_images,
     is_of_onnx,
     may_be_found_by_its_input,
     may_have_as_many_axes,
@@ -113,9 +121,9 @@ class _Pairing:
             if ORIGINS not in self._converted.nodes[op].attr:
                 continue
             first = self._last_named(op)
-            self.axes[op] = self._axes(op, first)
             if first is None and may_be_found_by_its_input(self._converted.nodes[op]):
                 first = self._reader_of_the_same_type(op, origins)
+            self.axes[op] = self._axes(op, first)
             origin = None if first is None else self._with_joined_ops(op, first)
             if origin is not None and self._gives(op, origin):
                 pairs[origin] = op  # of several that one op became the last gives its value
@@ -324,6 +332,11 @@ class _Pairing:
         """The order of the axes of an operator's tensor, compared with those of the model."""
         if not is_of_onnx(self._converted.nodes[op]):
             return SAME
+        shape = self._converted.shape(op, 0)
+        if origin is not None and shape is not None and is_of_images(self._converted.nodes[op]):
+            axes = image_axes(self._model.nodes[origin], len(shape))
+            if axes is not None:
+                return axes
         sources = [self.axes[each] for each in self._converted.input_lists[op] if each in self.axes]
         is_of_model = origin is not None and computes(
             self._converted.nodes[op], self._model.types[origin]
@@ -331,10 +344,9 @@ class _Pairing:
         axes = output_axes(self._converted, op, sources, is_of_model=is_of_model)
         if origin is not None and self._reads_transposed(origin):
             axes = None  # a converter moves a transposition past others, and joins them
-        if axes is None and origin is not None:
-            shapes = self._model.shape(origin, 0), self._converted.shape(op, 0)
-            if shapes[0] is not None and shapes[1] is not None:
-                return axes_by_shape(shapes[0], shapes[1])
+        model_shape = None if origin is None else self._model.shape(origin, 0)
+        if axes is None and model_shape is not None and shape is not None:
+            return axes_by_shape(model_shape, shape)
         return axes
 
     def _reads_transposed(self, op: int) -> bool:
