@@ -80,7 +80,8 @@ def edit(
             * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been
               built. Edits make a new callable: `editor.to_module()`.
             * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt
-              GraphDef, of a .meta file, or of a .tflite model, which is looked at and compared.
+              GraphDef, of a .meta file, or of a .tflite or .onnx model, which is looked at and
+              compared.
             * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
             * What `bytes(editor)` returned, or the path of the .tgw file that `editor.save` wrote.
             * A networkx graph that `editor.to_networkx()` returned, without some nodes and edges or

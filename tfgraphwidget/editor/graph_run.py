@@ -153,10 +153,10 @@ class GraphRun:
         converted_model = self.source.converted_model
         if converted_model is not None:
             self._check_as_opened(converted_model.runtime)
-            values = runtime.sandbox.run_converted_model(converted_model, outputs, feeds)
+            arrays = runtime.sandbox.run_converted_model(converted_model, outputs, feeds)
             return [
-                value.transpose(self.axes[name]) if name in self.axes else value
-                for name, value in zip(outputs, values, strict=True)
+                array.transpose(self.axes[name]) if name in self.axes else array
+                for name, array in zip(outputs, arrays, strict=True)
             ]
         if self.is_body:
             return runtime.sandbox.evaluation.run_body(

@@ -114,7 +114,7 @@ def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) 
     return SAME if fitting[0] == tuple(range(len(model))) else fitting[0]
 
 
-def turned(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]:
+def model_shape(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]:
     """A shape of the converted model with the axes of the model."""
     return [shape[axis] for axis in axes] if axes and len(axes) == len(shape) else shape
 
@@ -164,8 +164,8 @@ def _removed_axes(index: GraphIndex, op: int) -> list[int]:
 
 def _without(removed: Sequence[int], axes: Axes, rank: int) -> Axes | None:
     """An order without some axes of the converted model."""
-    gone = {axis % len(axes) for axis in removed}
-    left = [axis for axis in axes if axis not in gone]
+    removed_axes = {axis % len(axes) for axis in removed}
+    left = [axis for axis in axes if axis not in removed_axes]
     if len(left) != rank:
         return None
     order = tuple(sorted(left).index(axis) for axis in left)

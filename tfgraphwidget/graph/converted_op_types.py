@@ -148,8 +148,10 @@ def _takes_axes_away(node: NodeDef) -> bool:
         return True
     if not _REDUCTIONS.match(node.op):
         return False
-    kept = next((node.attr[key] for key in ("keep_dims", "keepdims") if key in node.attr), None)
-    return not is_of_onnx(node) if kept is None else not (kept.b or kept.i)
+    keeps_axes = next(
+        (node.attr[key] for key in ("keep_dims", "keepdims") if key in node.attr), None
+    )
+    return not is_of_onnx(node) if keeps_axes is None else not (keeps_axes.b or keeps_axes.i)
 
 
 def are_of_one_kind(dtype: str, operator_dtype: str) -> bool:

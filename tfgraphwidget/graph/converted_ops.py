@@ -22,8 +22,8 @@ from tfgraphwidget.graph.axis_orders import (
     Axes,
     axes_by_shape,
     image_axes,
+    model_shape,
     output_axes,
-    turned,
 )
 from tfgraphwidget.graph.contraction import WEIGHTS
 from tfgraphwidget.graph.converted_op_types import (
@@ -269,13 +269,13 @@ class _Pairing:
     def _outer_scopes(self) -> int:
         """How many scopes the names of operators have around those of the model, but for calls."""
         names = [_CALLS.sub("", name) for name in self._operator_names]
-        found = Counter[int]()
+        matches = Counter[int]()
         for name in names:
             parts = name.split("/", MOST_OUTER_SCOPES)
             for count in range(len(parts)):
-                found[count] += bool(self._of_name("/".join(parts[count:])))
-        # Of the same count, the fewest: what is left out may be what tells two ops apart.
-        return max(found, key=lambda count: (found[count], -count), default=0)
+                matches[count] += bool(self._of_name("/".join(parts[count:])))
+        # Of the same count, the fewest: a scope may be all by which two ops differ.
+        return max(matches, key=lambda count: (matches[count], -count), default=0)
 
     @cached_property
     def _operator_names(self) -> frozenset[str]:
@@ -344,9 +344,9 @@ class _Pairing:
         axes = output_axes(self._converted, op, sources, is_of_model=is_of_model)
         if origin is not None and self._reads_transposed(origin):
             axes = None  # a converter moves a transposition past others, and joins them
-        model_shape = None if origin is None else self._model.shape(origin, 0)
-        if axes is None and model_shape is not None and shape is not None:
-            return axes_by_shape(model_shape, shape)
+        other = None if origin is None else self._model.shape(origin, 0)
+        if axes is None and other is not None and shape is not None:
+            return axes_by_shape(other, shape)
         return axes
 
     def _reads_transposed(self, op: int) -> bool:
@@ -373,5 +373,5 @@ class _Pairing:
             return may_have_as_many_axes(self._converted.nodes[other], self._model.nodes[one])
         return len(shapes[0]) == len(shapes[1]) and all(
             a is None or b is None or a == b
-            for a, b in zip(shapes[0][1:], turned(shapes[1], axes)[1:], strict=True)
+            for a, b in zip(shapes[0][1:], model_shape(shapes[1], axes)[1:], strict=True)
         )

@@ -1,4 +1,4 @@
-// Registers the file types .pb, .pbtxt, .meta, .tflite and .tgw in JupyterLab and Notebook 7, and .keras,
+// Registers the file types .pb, .pbtxt, .meta, .tflite, .onnx and .tgw in JupyterLab and Notebook 7, and .keras,
 // whose document leads to a notebook: JupyterLab by itself opens them as text, and fails. It
 // contains only what every page loads; file-document.ts has the behavior and is loaded with the
 // first document.
@@ -32,7 +32,7 @@ const TYPE = "tensorflow-graph";
  * Suffixes of the files that the server's package opens; the built-in formats' if the server does
  * not list them.
  */
-const SUFFIXES = ".pb .pbtxt .meta .tflite .keras .tgw";
+const SUFFIXES = ".pb .pbtxt .meta .tflite .onnx .keras .tgw";
 
 /** The bytes of a file never come to the page: the kernel reads them. */
 class GraphModelFactory extends Base64ModelFactory {

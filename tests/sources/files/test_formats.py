@@ -129,7 +129,7 @@ def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
 
 
 def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
-    assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".tflite", ".toy")
+    assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".tflite", ".onnx", ".toy")
     assert ".pb, .pbtxt, .meta, .tflite or .toy" in " ".join(create_parser().format_help().split())
     with pytest.raises(
         NotAGraph, match=r"a \.pb, \.pbtxt, \.meta, \.tflite or \.toy file, or nothing"

@@ -51,9 +51,9 @@ def compute(data: bytes, feeds: Mapping[str, Array], tensors: Sequence[str]) -> 
     }
     fed = {name: np.asarray(value, dtypes[name]) for name, value in feeds.items()}
     computed = [name for name in tensors if name not in fed]
-    given = {each.name for each in model.graph.output}
+    results = {each.name for each in model.graph.output}
     model.graph.output.extend(
-        onnx.ValueInfoProto(name=name) for name in dict.fromkeys(computed) if name not in given
+        onnx.ValueInfoProto(name=name) for name in dict.fromkeys(computed) if name not in results
     )
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL

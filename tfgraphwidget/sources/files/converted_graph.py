@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import ORIGINS, TRUSTED
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources.converted_model import ConvertedModel
+from tfgraphwidget.sources.converted_model import LiteModel, OnnxModel
 from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_protos import message_classes
@@ -65,7 +65,7 @@ class ConvertedGraph:
         container: Container,
         options: OpenOptions,
         what: str,
-        model: ConvertedModel,
+        model: LiteModel | OnnxModel,
     ) -> Source:
         """The source of the graph.
 

@@ -124,7 +124,7 @@ def file_suffixes() -> tuple[str, ...]:
     """The suffixes of files that can be opened, of all formats.
 
     >>> file_suffixes()
-    ('.pb', '.pbtxt', '.meta', '.tflite')
+    ('.pb', '.pbtxt', '.meta', '.tflite', '.onnx')
     """
     return tuple(dict.fromkeys(suffix for each in registered_formats() for suffix in each.suffixes))
 

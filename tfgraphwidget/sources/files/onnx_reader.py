@@ -175,7 +175,7 @@ class _Reader:
         for port, name in enumerate(outputs):
             self._set_output(node, name)
             self._note(node.name, port, name)
-        return node, [*operator.input, *_captured(operator)]
+        return node, [*operator.input, *_outer_tensors(operator)]
 
     def _origins(self, operator: Any, outputs: Sequence[str]) -> list[str]:
         """The name of the op of the model whose value an operator gives, as far as it has one."""
@@ -192,7 +192,7 @@ class _Reader:
     def _inferred_types(self) -> dict[str, Any]:
         """What is known of the tensors: their dtypes and shapes by name."""
         graph = self._model.graph
-        known = [*graph.value_info, *graph.input, *graph.output]
+        infos = [*graph.value_info, *graph.input, *graph.output]
         small = self._onnx.ModelProto()
         small.CopyFrom(self._model)
         for tensor in small.graph.initializer:
@@ -208,27 +208,27 @@ class _Reader:
                 env={**os.environ, "PYTHONSAFEPATH": "1"},
             )
             inferred = self._onnx.load_model_from_string(done.stdout).graph
-            known = [*inferred.value_info, *inferred.output, *known]
+            infos = [*inferred.value_info, *inferred.output, *infos]
         return {
-            each.name: each.type.tensor_type for each in known if each.type.tensor_type.elem_type
+            each.name: each.type.tensor_type for each in infos if each.type.tensor_type.elem_type
         }
 
     def _dtype(self, name: str) -> int:
         """TensorFlow's number of the dtype of a tensor; that of a variant for one that is unknown,
         and for sequences.
         """
-        found = self._types.get(name)
+        kind = self._types.get(name)
         with suppress(KeyError, ValueError, TypeError):
-            dtype = self._onnx.helper.tensor_dtype_to_np_dtype(found.elem_type if found else 0)
+            dtype = self._onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type if kind else 0)
             return dtype_number("string" if dtype.kind == "O" else dtype.name)
         return dtype_number("variant")
 
     def _set_shape(self, shape: Any, name: str) -> None:
-        found = self._types.get(name)
-        if found is None or not found.HasField("shape"):
+        kind = self._types.get(name)
+        if kind is None or not kind.HasField("shape"):
             shape.unknown_rank = True
             return
-        for dim in found.shape.dim:
+        for dim in kind.shape.dim:
             shape.dim.add(size=dim.dim_value if dim.HasField("dim_value") else -1)
 
     def _set_output(self, node: Any, name: str) -> None:
@@ -275,13 +275,13 @@ def _values(attribute: Any) -> Iterator[object]:
             yield [each.decode("utf-8", "replace") for each in attribute.strings]
 
 
-def _captured(operator: Any) -> list[str]:
+def _outer_tensors(operator: Any) -> list[str]:
     """The tensors that the graphs inside of an operator read from around it."""
     names: list[str] = []
     for graph in [each for one in operator.attribute for each in (one.g, *one.graphs)]:
         inner = {each.name for each in (*graph.input, *graph.initializer)}
         inner |= {name for node in graph.node for name in node.output}
         for node in graph.node:
-            names += [name for name in (*node.input, *_captured(node)) if name not in inner]
+            names += [name for name in (*node.input, *_outer_tensors(node)) if name not in inner]
         names += [each.name for each in graph.output if each.name not in inner]
     return list(dict.fromkeys(filter(None, names)))
