@@ -130,9 +130,9 @@ def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
 
 def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
     assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".tflite", ".onnx", ".toy")
-    assert ".pb, .pbtxt, .meta, .tflite or .toy" in " ".join(create_parser().format_help().split())
+    assert ".pb, .pbtxt, .meta, .tflite, .onnx or .toy" in " ".join(create_parser().format_help().split())
     with pytest.raises(
-        NotAGraph, match=r"a \.pb, \.pbtxt, \.meta, \.tflite or \.toy file, or nothing"
+        NotAGraph, match=r"a \.pb, \.pbtxt, \.meta, \.tflite, \.onnx or \.toy file, or nothing"
     ):
         open_source(3)
     (tmp_path / "folder").mkdir()
@@ -154,6 +154,7 @@ def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
             "MetaGraphDef",
             "SavedModel",
             "TensorFlow Lite model",
+        "ONNX model",
             "editor",
         ]
         assert ".toy" not in file_suffixes()

@@ -122,7 +122,7 @@ def test_what_collections_name_and_the_graph_lacks_is_left_out() -> None:
             b"\x89HDF\r\n\x1a\n" + bytes(50),
             "is a Keras or HDF5 file; load it with keras.models.load_model",
         ),
-        ("m.onnx", b"\x08\x07\x12\x07pytorch", "is an ONNX model; convert it"),
+        ("m.onnx", b"\x08\x07\x12\x07pytorch", "holds no graph with ops in it"),
         (
             "m.tflite",
             b"\x1c\0\0\0TFL3" + bytes(50),
