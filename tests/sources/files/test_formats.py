@@ -130,7 +130,9 @@ def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
 
 def test_its_suffix_is_in_all_lists(toy: Path, tmp_path: Path) -> None:
     assert file_suffixes() == (".pb", ".pbtxt", ".meta", ".tflite", ".onnx", ".toy")
-    assert ".pb, .pbtxt, .meta, .tflite, .onnx or .toy" in " ".join(create_parser().format_help().split())
+    assert ".pb, .pbtxt, .meta, .tflite, .onnx or .toy" in " ".join(
+        create_parser().format_help().split()
+    )
     with pytest.raises(
         NotAGraph, match=r"a \.pb, \.pbtxt, \.meta, \.tflite, \.onnx or \.toy file, or nothing"
     ):
@@ -154,7 +156,7 @@ def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
             "MetaGraphDef",
             "SavedModel",
             "TensorFlow Lite model",
-        "ONNX model",
+            "ONNX model",
             "editor",
         ]
         assert ".toy" not in file_suffixes()

@@ -89,12 +89,12 @@ class _Reader:
         self.data = self._with_values_beside(container)
         self._results = {each.name for each in graph.output}
         self._types = self._inferred_types()
-        constants = {each.name: each for each in graph.initializer}
-        inputs = [each.name for each in graph.input if each.name not in constants]
+        self._constants = {each.name: each for each in graph.initializer}
+        inputs = [each.name for each in graph.input if each.name not in self._constants]
         for name in inputs:
             self._add_input(name)
         self.inputs = frozenset(self.tensors)
-        for name, tensor in constants.items():
+        for name, tensor in self._constants.items():
             self._add_constant(name, tensor)
         for name in (each.values.name for each in graph.sparse_initializer):
             self._add_unknown_constant(name)
@@ -164,10 +164,7 @@ class _Reader:
         if operator.op_type == "Constant" and constant is not None and outputs:
             self._add_constant(outputs[0], constant.t)
             return None
-        node = self.graph.add(
-            self._free_name(operator.name or without_port([*outputs, ""][0]) or operator.op_type),
-            _type_of(operator),
-        )
+        node = self.graph.add(self._free_name(self._name(operator, outputs)), _type_of(operator))
         for attribute in operator.attribute:
             for value in _values(attribute):
                 set_attribute(node.attr[op_name(attribute.name)], value)
@@ -176,6 +173,17 @@ class _Reader:
             self._set_output(node, name)
             self._note(node.name, port, name)
         return node, [*operator.input, *_outer_tensors(operator)]
+
+    def _name(self, operator: Any, outputs: Sequence[str]) -> str:
+        """The name of an operator; one that was added is in the scope of its weights, or of what it
+        reads.
+        """
+        name: str = operator.name or without_port([*outputs, ""][0]) or operator.op_type
+        if "/" in name or not _ADDED.search(name):
+            return name
+        weights = [each for each in operator.input if each in self._constants]
+        scopes = [each.rpartition("/")[0] for each in (*weights[::-1], *operator.input)]
+        return "/".join(filter(None, (next(filter(None, scopes), ""), name)))
 
     def _origins(self, operator: Any, outputs: Sequence[str]) -> list[str]:
         """The name of the op of the model whose value an operator gives, as far as it has one."""
