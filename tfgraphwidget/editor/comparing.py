@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     effect_of,
     enclosing_blocks,
     forward,
+    may_be_random,
     reachable_functions,
 )
 from tfgraphwidget.naming import names_text, split_tensor
@@ -404,7 +405,9 @@ class Comparer:
     def _may_change(self) -> bool:
         """Whether a graph may give other values in another run."""
         return any(
-            effect_of(op_type) in _MAY_CHANGE
+            may_be_random(op_type)
+            if side.run.source.converted_model is not None
+            else effect_of(op_type) in _MAY_CHANGE
             for side in (self.before, self.now)
             for op_type in _op_types(side.index)
         )

@@ -47,6 +47,7 @@ from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .converted_op_types import BIASED as BIASED
 from .converted_op_types import ONNX_PREFIX as ONNX_PREFIX
+from .converted_op_types import may_be_random as may_be_random
 from .converted_ops import ORIGINS as ORIGINS
 from .converted_ops import converted_axes as converted_axes
 from .converted_ops import is_converted as is_converted

@@ -78,6 +78,7 @@ _REDUCTIONS = re.compile(
 )
 _RESHAPES = frozenset({"SQUEEZE", "RESHAPE", "onnx.Squeeze", "onnx.Reshape"})
 _SHRINKS = "shrink_axis_mask"  # the attribute of slices that take one of an axis
+_RANDOM = re.compile("random|multinomial|bernoulli|dropout", re.IGNORECASE)
 _VERSION = re.compile(r"v\d+\Z")
 
 
@@ -163,6 +164,11 @@ def _kind(dtype: str) -> str:
     """What the values of a dtype are; quantized integers are numbers."""
     name = dtype.removesuffix("_ref").rstrip("0123456789")
     return {"uint": "int", "bfloat": "float", "qint": "float", "quint": "float"}.get(name, name)
+
+
+def may_be_random(kind: str) -> bool:
+    """Whether operators of a type may give other values in another run."""
+    return _RANDOM.search(kind) is not None
 
 
 def _plain(op_type: str) -> str:
