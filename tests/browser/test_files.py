@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 import tensorflow as tf
+from onnx import helper
 from playwright.sync_api import Locator, Page, expect
 
 import tfgraphwidget as tgw
@@ -299,6 +301,20 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
     shoot(files.page, "file_7_no_graph")
     files.message.get_by_role("button", name="Open as text").click()
     expect(files.page.locator(in_front(".jp-FileEditor"))).to_contain_text("guid: 0123456789abcdef")
+
+
+def test_an_onnx_model_is_opened_to_look_at(files: Files, folder: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xy")
+    nodes = [
+        helper.make_node("Neg", ["x"], ["net/minus"], name="net/minus"),
+        helper.make_node("Add", ["net/minus", "x"], ["y"], name="net/sum"),
+    ]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "main", [x], [y])), folder / "model.onnx")
+    files.page.get_by_role("button", name="Refresh the file browser.").click()
+    widget = files.open("model.onnx")
+    expect(widget.root).to_have_attribute("data-ops", "3")
+    expect(widget.root).to_contain_text("is an ONNX model, which TensorFlow does not run")
+    shoot(files.page, "file_11_onnx")
 
 
 def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(
