@@ -188,11 +188,11 @@ export class Edits {
   }
 
   /**
-   * Add another graph, with some of its inputs joined to tensors of this one; resolves to whether
-   * it was added.
+   * Add another graph, with its inputs joined to tensors of this one, but for those of ""; resolves
+   * to whether it was added.
    */
-  async add(source: string, into: string, joined: ReadonlyMap<string, string>): Promise<boolean> {
-    const [inputs, tensors] = [[...joined.keys()], [...joined.values()]];
+  async add(source: string, into: string, joined: Options): Promise<boolean> {
+    const [inputs, tensors] = [Object.keys(joined), Object.values(joined)];
     return (
       (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null
     );

@@ -125,7 +125,7 @@ def test_all_matches_are_replaced_as_one_step_after_their_count(hand: Hand) -> N
         set_theme(hand.page, dark=dark)
         hand.widget.settled()
         shoot(root, f"patterns_replace_{'dark' if dark else 'light'}")
-    hand.click(form.get_by_role("button", name="Replace all"))
+    hand.click(form.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
     assert line.startswith("editor.replace_all(")
     expect(hand.widget.status).to_contain_text("Replaced 3 of 4 matches")
