@@ -250,6 +250,7 @@ from .table import COLUMNS as COLUMNS
 from .table import frame as frame
 from .table import rows as rows
 from .tensors import OUTPUT_SHAPES as OUTPUT_SHAPES
+from .tensors import DerivedTyping as DerivedTyping
 from .tensors import ReshapedTyping as ReshapedTyping
 from .tensors import Shape as Shape
 from .tensors import Shapes as Shapes

@@ -91,11 +91,10 @@ class UnknownTyping:
 
 
 @dataclass(frozen=True, eq=False)
-class ReshapedTyping:
-    """The typing of `base`, with the static shapes that edits have set since."""
+class DerivedTyping:
+    """The typing of `base`, of which a class that extends this one says what is different."""
 
     base: Typing
-    shapes: Shapes
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
@@ -110,46 +109,8 @@ class ReshapedTyping:
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output: what the edits made it, else what it was."""
-        return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
-
-    def number(self, dtype: str) -> DataType.ValueType:
-        """TensorFlow's number of a dtype."""
-        return self.base.number(dtype)
-
-    def with_shapes(self, shapes: Shapes) -> Typing:
-        """The same with further shapes."""
-        return ReshapedTyping(self.base, {**self.shapes, **shapes})
-
-    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added."""
-        return replace(self, base=self.base.with_functions(functions))
-
-
-@dataclass(frozen=True, eq=False)
-class RenamedTyping:
-    """The typing of `base` for ops that have other names now; `names` maps these to the old
-    ones.
-    """
-
-    base: Typing
-    names: Mapping[str, str]
-
-    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
-        return self.base.dtypes(node)
-
-    def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
-        return self.base.definition(op_type)
-
-    def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, by the op's present name."""
-        return self.base.shape(self.names.get(op, op), port)
+        """The static shape of an output; None when it is unknown."""
+        return self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
@@ -162,6 +123,34 @@ class RenamedTyping:
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
         """The same with op types that are functions which an edit has added."""
         return replace(self, base=self.base.with_functions(functions))
+
+
+@dataclass(frozen=True, eq=False)
+class ReshapedTyping(DerivedTyping):
+    """The typing of `base`, with the static shapes that edits have set since."""
+
+    shapes: Shapes
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output: what the edits made it, else what it was."""
+        return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
+
+    def with_shapes(self, shapes: Shapes) -> Typing:
+        """The same with further shapes."""
+        return ReshapedTyping(self.base, {**self.shapes, **shapes})
+
+
+@dataclass(frozen=True, eq=False)
+class RenamedTyping(DerivedTyping):
+    """The typing of `base` for ops that have other names now; `names` maps these to the old
+    ones.
+    """
+
+    names: Mapping[str, str]
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output, by the op's present name."""
+        return self.base.shape(self.names.get(op, op), port)
 
 
 def shape_text(shape: Shape) -> str:

@@ -16,11 +16,8 @@ export class Exports {
   }
 
   /** The formats in which the graph can be saved; null if refused, which is shown. */
-  async formats(): Promise<Formats | null> {
-    const answer = await this.#queue.run({ type: "list_formats" });
-    if (answer?.type === "formats") return answer;
-    if (answer) this.#queue.accept(answer);
-    return null;
+  formats(): Promise<Formats | null> {
+    return this.#queue.ask("formats", { type: "list_formats" }, "run");
   }
 
   /**
