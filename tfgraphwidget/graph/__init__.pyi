@@ -257,6 +257,7 @@ from .tensors import Shapes as Shapes
 from .tensors import Typing as Typing
 from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
+from .tensors import write_shape as write_shape
 from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
 from .traversal import consumers_of as consumers_of

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
@@ -163,6 +163,16 @@ def shape_text(shape: Shape) -> str:
     ('(None, 3)', '(2,)', '()', 'unknown')
     """
     return "unknown" if shape is None else str(shape)
+
+
+def write_shape(proto: TensorShapeProto, shape: Iterable[int | None] | None) -> None:
+    """Have a TensorShapeProto say a static shape; None is an unknown rank."""
+    proto.Clear()
+    proto.SetInParent()  # of a scalar there is nothing else to say
+    if shape is None:
+        proto.unknown_rank = True
+    for size in shape or ():
+        proto.dim.add(size=-1 if size is None else size)
 
 
 def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:

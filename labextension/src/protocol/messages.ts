@@ -202,7 +202,7 @@ export interface LikelyType {
   attributes: string;
 }
 
-/** A parameter that a form asks for; `default` is Python, "" without one. */
+/** A parameter of an op type or of a Python function, besides the tensors that it is called on. */
 export interface Parameter {
   name: string;
   kind: "bool" | "int" | "float" | "string" | "type" | "shape" | "tensor" | "any";

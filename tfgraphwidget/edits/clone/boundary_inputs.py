@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     check_ports,
     control_flow,
     pairs,
+    write_shape,
 )
 from tfgraphwidget.naming import as_input, free_name, split_tensor
 from tfgraphwidget.sentences import drawn_shape, either
@@ -308,13 +309,7 @@ def placeholder(
         )
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
-    shape = index.shape(op, port)
-    if shape is None:
-        node.attr["shape"].shape.unknown_rank = True
-    else:
-        node.attr["shape"].shape.SetInParent()
-        for size in shape:
-            node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    write_shape(node.attr["shape"].shape, index.shape(op, port))
     return node
 
 
