@@ -13,6 +13,7 @@ from .adjacency import distinct as distinct
 from .adjacency import first_to_reach as first_to_reach
 from .adjacency import is_among as is_among
 from .adjacency import reach as reach
+from .adjacency import row_starts as row_starts
 from .adjacency import rows_of as rows_of
 from .adjacency import runs_of as runs_of
 from .adjacency import shortest_path as shortest_path

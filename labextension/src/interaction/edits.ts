@@ -64,24 +64,13 @@ export class Edits {
     options: Options = {},
     variables: readonly string[] = [],
   ): Promise<boolean> {
-    const [keys, values] = [Object.keys(options), Object.values(options)];
-    const edit = () => ({
-      type: "change" as const,
-      command,
-      what: [...what],
-      keys,
-      values,
-      variables: [...variables],
-    });
-    return (await this.#queue.edit(edit)) !== null;
+    const call = bodyOf({ command, what, options, variables });
+    return (await this.#queue.edit(() => ({ type: "change", ...call }))) !== null;
   }
 
   /** What `change` would do with the same arguments; null if there is no reply. */
   async previewChange(call: EditCall): Promise<PreviewedEdit | null> {
-    const { command, what, options, variables = [] } = call;
-    const [keys, values] = [Object.keys(options), Object.values(options)];
-    const request = { command, what: [...what], keys, values, variables: [...variables] };
-    const answer = await this.#queue.run({ type: "preview_edit", ...request });
+    const answer = await this.#queue.run({ type: "preview_edit", ...bodyOf(call) });
     return answer?.type === "previewed_edit" ? answer : null;
   }
 
@@ -308,6 +297,17 @@ export class Edits {
     const answer = await this.#queue.query({ type: "search", text, limit: HITS });
     return answer?.type === "search_reply" ? answer.hits : [];
   }
+}
+
+/** What a request says of a call. */
+function bodyOf({ command, what, options, variables = [] }: EditCall) {
+  return {
+    command,
+    what: [...what],
+    keys: Object.keys(options),
+    values: Object.values(options),
+    variables: [...variables],
+  };
 }
 
 /**

@@ -20,7 +20,7 @@ from tfgraphwidget.graph import (
     pairs,
     write_shape,
 )
-from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_tensor, take_free_name
 from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
 
@@ -147,8 +147,7 @@ def boundary_inputs(
     for name in (name for name in outside if name not in reused):
         op, port = _op_and_port(name)
         base = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
-        stands_for[op, port] = new = free_name(base if port == 0 else f"{base}_{port}", names)
-        names.add(new.lower())
+        stands_for[op, port] = new = take_free_name(base if port == 0 else f"{base}_{port}", names)
         placeholders += _placeholder_with_default(index, index.ids[op], port, new, names)
     return BoundaryInputs(reused, cut, replaced, stands_for, tuple(placeholders))
 
@@ -330,6 +329,5 @@ def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dic
     }
     new: dict[str, str] = {}
     for frame in old:
-        new[frame] = free_name(f"{into}/{frame}" if into else frame, names)
-        names.add(new[frame].lower())
+        new[frame] = take_free_name(f"{into}/{frame}" if into else frame, names)
     return new
