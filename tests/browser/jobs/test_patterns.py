@@ -57,6 +57,7 @@ def found_like_two_ops(hand: Hand) -> None:
     """Select two ops of a layer, and find what is like them."""
     hand.widget.click("dense1/biased", "Control")
     hand.widget.click("dense1/act", "Control")
+    hand.widget.settled()
     hand.right_click("dense1/act")
     hand.choose("Find more like this")
     expect(hand.root.get_by_role("combobox", name="Find ops")).to_have_value(PATTERN)
