@@ -192,6 +192,13 @@ def free_name(base: str, used_names: Collection[str]) -> str:
     return candidate
 
 
+def take_free_name(base: str, used_names: set[str]) -> str:
+    """The name that `free_name` gives, which is among `used_names` from then on."""
+    name = free_name(base, used_names)
+    used_names.add(name.lower())
+    return name
+
+
 def tried_before(name: str) -> Iterator[str]:
     """The names, in lower case, that `free_name` would have given in place of this one had they
     been free.

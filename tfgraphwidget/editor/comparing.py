@@ -698,27 +698,23 @@ def _replaced_ops(
     paired, paired_before = ({op for op, _ in side} for side in (pairs, pairs.values()))
     further: dict[_Tensor, _Tensor] = {}
     for op in range(len(now)):
-        reads = _reads(now, op)
+        reads = now.input_tensors(op)
         if op in paired or not reads or not all(read in pairs for read in reads):
             continue
         wanted = [pairs[read] for read in reads]
         for reader in now.consumer_lists[op]:
             if (reader, 0) not in pairs:
                 continue
-            there = _reads(before, pairs[reader, 0][0])
-            for (source, port), (was, was_port) in zip(_reads(now, reader), there, strict=False):
+            there = before.input_tensors(pairs[reader, 0][0])
+            for (source, port), (was, was_port) in zip(
+                now.input_tensors(reader), there, strict=False
+            ):
                 is_same_place = source == op and port == was_port and was not in paired_before
-                if is_same_place and _reads(before, was) == wanted:
+                if is_same_place and before.input_tensors(was) == wanted:
                     count = min(len(now.dtypes(op)), len(before.dtypes(was)))
                     further |= {(op, number): (was, number) for number in range(count)}
                     paired_before.add(was)
     return further
-
-
-def _reads(index: GraphIndex, op: int) -> list[_Tensor]:
-    """The tensors that an op reads."""
-    ports = index.ports[index.inputs.start[op] : index.inputs.start[op + 1]].tolist()
-    return [*zip(index.input_lists[op], ports, strict=True)]
 
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:

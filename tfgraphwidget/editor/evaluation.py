@@ -643,10 +643,10 @@ def _before_updates(index: GraphIndex, outputs: Sequence[str]) -> list[str]:
     updates = np.flatnonzero(writes(index, range(len(index)))).tolist()
     after = forward(index, updates)
     inputs = (
-        (source, int(index.ports[index.inputs.start[update] + slot]))
+        tensor
         for update in updates
         if "Apply" in index.types[update]
-        for slot, source in enumerate(index.input_lists[update])
+        for tensor in index.input_tensors(update)
     )
     depends_on_input = find_op_facts(index).depends_on_input
     gradients = [

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import value_text
@@ -64,7 +64,24 @@ class Pass:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Sequential:
+class _SeveralPasses:
+    passes: tuple[AnyPass, ...]
+    name: str
+    _how: ClassVar[str] = ""  # how they are applied, in the name
+
+    def __init__(self, *passes: AnyPass | edits.Command, name: str | None = None) -> None:
+        object.__setattr__(self, "passes", _check_passes(passes))
+        names = ", ".join(_name(each) for each in passes)
+        object.__setattr__(self, "name", f"{names}{self._how}" if name is None else name)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.passes))}, name={self.name!r})"
+
+
+class Sequential(_SeveralPasses):
     """Passes that are applied one after the other, as one step of the history.
 
     Attributes:
@@ -72,24 +89,8 @@ class Sequential:
         name: What the history calls the step.
     """
 
-    passes: tuple[AnyPass, ...]
-    name: str
 
-    def __init__(self, *passes: AnyPass | edits.Command, name: str | None = None) -> None:
-        object.__setattr__(self, "passes", _check_passes(passes))
-        object.__setattr__(
-            self, "name", ", ".join(_name(each) for each in passes) if name is None else name
-        )
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        return f"Sequential({', '.join(map(repr, self.passes))}, name={self.name!r})"
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Repeat:
+class Repeat(_SeveralPasses):
     """Passes to be repeated until none of them changes anything; one step of the history.
 
     Attributes:
@@ -97,19 +98,7 @@ class Repeat:
         name: What the history calls the step.
     """
 
-    passes: tuple[AnyPass, ...]
-    name: str
-
-    def __init__(self, *passes: AnyPass | edits.Command, name: str | None = None) -> None:
-        object.__setattr__(self, "passes", _check_passes(passes))
-        names = ", ".join(_name(each) for each in passes)
-        object.__setattr__(self, "name", f"{names}, repeated" if name is None else name)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        return f"Repeat({', '.join(map(repr, self.passes))}, name={self.name!r})"
+    _how = ", repeated"
 
 
 AnyPass: TypeAlias = "Pass | Sequential | Repeat | edits.Command"

@@ -393,12 +393,9 @@ class _CutPlan:
         crossing: dict[Tensor, None] = {}
         index = self.index
         for op in np.flatnonzero(self.whole & ~until).tolist():
-            start = index.inputs.start[op]
-            for slot, source in enumerate(index.input_lists[op]):
-                port = int(index.ports[start + slot])
-                tensor = (int(source), port)
+            for source, port in index.input_tensors(op):
                 if port != CONTROL and until[source] and self._depends[source]:
-                    crossing.setdefault(tensor)
+                    crossing.setdefault((source, port))
         past = [tensor for tensor in crossing if tensor not in available and tensor not in cut]
         for tensor in past:
             self._check_tensor(tensor)

@@ -15,7 +15,7 @@ from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Mask, called_functions, reachable_functions
-from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.naming import split_tensor, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Rewrite = Callable[[PlanContext], "Patch | None"]
@@ -199,8 +199,7 @@ class _Bodies:
             definition.attr.pop(self._without_attribute, None)
         key = old, definition.SerializeToString(deterministic=True)
         if key not in self._new:
-            definition.signature.name = free_name(f"{old}_{self._suffix}", self._names)
-            self._names.add(definition.signature.name.lower())
+            definition.signature.name = take_free_name(f"{old}_{self._suffix}", self._names)
             self._new[key] = definition
         return patch, self._new[key], unread
 

@@ -13,7 +13,13 @@ from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import contexts_with_new_ops
 from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
-from tfgraphwidget.naming import as_input, enclosing_scopes, free_name, split_input, split_tensor
+from tfgraphwidget.naming import (
+    as_input,
+    enclosing_scopes,
+    split_input,
+    split_tensor,
+    take_free_name,
+)
 from tfgraphwidget.tf_types import NodeDef, QueueRunnerDef
 
 Runners = tuple[tuple[str, QueueRunnerDef], ...]
@@ -103,8 +109,7 @@ def _free_names(index: GraphIndex, patch: Patch, fixed: Iterable[NodeChange]) ->
     names_in_use = index.used_names() | {path.lower() for path in new_paths}
     names: dict[str, str] = {}
     for edited in fixed:
-        name = free_name(edited.name, names_in_use)
-        names_in_use.add(name.lower())
+        name = take_free_name(edited.name, names_in_use)
         names[edited.name] = name
     return names
 

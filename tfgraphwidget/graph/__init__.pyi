@@ -13,6 +13,7 @@ from .adjacency import distinct as distinct
 from .adjacency import first_to_reach as first_to_reach
 from .adjacency import is_among as is_among
 from .adjacency import reach as reach
+from .adjacency import row_starts as row_starts
 from .adjacency import rows_of as rows_of
 from .adjacency import runs_of as runs_of
 from .adjacency import shortest_path as shortest_path
@@ -255,12 +256,14 @@ from .table import COLUMNS as COLUMNS
 from .table import frame as frame
 from .table import rows as rows
 from .tensors import OUTPUT_SHAPES as OUTPUT_SHAPES
+from .tensors import DerivedTyping as DerivedTyping
 from .tensors import ReshapedTyping as ReshapedTyping
 from .tensors import Shape as Shape
 from .tensors import Shapes as Shapes
 from .tensors import Typing as Typing
 from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
+from .tensors import write_shape as write_shape
 from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
 from .traversal import consumers_of as consumers_of

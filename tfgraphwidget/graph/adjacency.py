@@ -36,7 +36,7 @@ def rows_of(owner: Ints, values: Ints, count: int) -> tuple[Labels, Labels]:
         `start` and `values`; the successors of a node are in ascending order.
     """
     order = np.sort((owner.astype(np.int64) << _HALF) | values.astype(np.int64))
-    return _starts(owner, count), (order & ((1 << _HALF) - 1)).astype(np.int32)
+    return row_starts(owner, count), (order & ((1 << _HALF) - 1)).astype(np.int32)
 
 
 def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, Labels]:
@@ -52,10 +52,13 @@ def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, 
     order = np.sort((values.astype(np.int64) << _HALF) | np.arange(len(values)))
     places = (order & ((1 << _HALF) - 1)).astype(np.int32)
     owner = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
-    return _starts(values, count), owner[places], places
+    return row_starts(values, count), owner[places], places
 
 
-def _starts(owner: Ints, count: int) -> Labels:
+def row_starts(owner: Ints, count: int) -> Labels:
+    """Where the values of each of so many rows start, and after them the end, once they are sorted
+    by the row that each stands in.
+    """
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))]).astype(np.int32)
 
 

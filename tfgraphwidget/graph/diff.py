@@ -904,7 +904,7 @@ class GraphComparison:
         return frozenset(np.flatnonzero(others).tolist())
 
     def _inputs(self, i: int, j: int) -> Iterator[Detail]:
-        here, there = _read(self.before, i), _read(self.after, j)
+        here, there = self.before.input_tensors(i), self.after.input_tensors(j)
         if j in self._savers and Counter((self.pair[op], port) for op, port in here) == Counter(
             there
         ):
@@ -1031,13 +1031,6 @@ def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, 
     digests = {name: digester.function(name) for name in names}
     count = Counter(digests.values())
     return {digest: name for name, digest in digests.items() if count[digest] == 1}
-
-
-def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
-    start = index.inputs.start
-    return list(
-        zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True)
-    )
 
 
 def _tensor_name(index: GraphIndex, tensor: tuple[int, int] | None) -> str:

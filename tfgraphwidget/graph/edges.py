@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.adjacency import turn_around
+from tfgraphwidget.graph.adjacency import row_starts, turn_around
 from tfgraphwidget.graph.op_types import HANDLES
 from tfgraphwidget.naming import shared_name, split_input
 from tfgraphwidget.progress import report_parts
@@ -452,7 +452,7 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
             [names[consumer]],
         )
     data = port != CONTROL
-    csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
+    csr = [Csr(row_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
     is_misplaced = ~data[:-1] & data[1:] & (owner[:-1] == owner[1:])
     return NodeArrays(
         names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced])
@@ -527,10 +527,6 @@ def no_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _starts(owner: Ids, rows: int) -> Ids:
-    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))]).astype(np.int32)
 
 
 def replace_rows(

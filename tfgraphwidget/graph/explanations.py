@@ -186,9 +186,7 @@ class _Side:
 
     def read(self, op: int) -> list[Tensor]:
         """The tensors that an op consumes."""
-        start = self.index.inputs.start
-        ports = self.index.ports[start[op] : start[op + 1]].tolist()
-        return list(zip(self.index.input_lists[op], ports, strict=True))
+        return self.index.input_tensors(op)
 
     def consumed_ports(self, op: int) -> set[int]:
         """The outputs of an op that others consume."""

@@ -28,7 +28,7 @@ from tfgraphwidget.graph.op_types import (
     SWITCH,
     WHILE_LOOPS,
 )
-from tfgraphwidget.naming import as_input, free_name, split_input
+from tfgraphwidget.naming import as_input, split_input, take_free_name
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
 
@@ -207,8 +207,7 @@ class _Flattening:
                 self._point_at_flat_functions(copy)
                 body.node_def.append(copy)
         if [*body.node_def] != [*original.node_def]:
-            body.signature.name = free_name(f"{original.signature.name}_flat", self._names)
-            self._names.add(body.signature.name.lower())
+            body.signature.name = take_free_name(f"{original.signature.name}_flat", self._names)
             for key in ("forward_function_name", "backward_function_name"):
                 body.attr.pop(key, None)
         return body
@@ -234,8 +233,7 @@ class _Flattening:
         )
         renamed = {}
         for node in function.node_def:
-            renamed[node.name] = free_name(f"{call.name}/{node.name}", names)
-            names.add(renamed[node.name].lower())
+            renamed[node.name] = take_free_name(f"{call.name}/{node.name}", names)
         arguments = {argument.name for argument in body.signature.input_arg}
 
         def outer(text: str) -> list[str]:

@@ -95,6 +95,12 @@ class GraphIndex:
         dtypes = self.typing.dtypes(self.nodes[i])
         return dtypes + ("",) * (self._read_ports[i] + 1 - len(dtypes))
 
+    def input_tensors(self, i: int) -> list[tuple[int, int]]:
+        """The tensors that op i consumes, as (op, port), in the order of its inputs."""
+        start, stop = self.inputs.start[i : i + 2].tolist()
+        sources, ports = self.inputs.values[start:stop], self.ports[start:stop]
+        return list(zip(sources.tolist(), ports.tolist(), strict=True))
+
     def shape(self, i: int, port: int) -> Shape:
         """The static shape of an output of op i."""
         return self.typing.shape(self.names[i], port)

@@ -28,7 +28,7 @@ from tfgraphwidget.graph.op_types import (
     FUNCTIONAL_CONTROL_FLOW,
     PASSED_ON,
 )
-from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.naming import split_tensor, take_free_name
 from tfgraphwidget.tf_types import NodeDef
 
 MOST_TURNS = 4  # of matching and inlining: calls that lose their partner by it come next
@@ -161,9 +161,7 @@ def _with_inlined_calls(
     used = index.used_names()
 
     def free(base: str) -> str:
-        name = free_name(base, used)
-        used.add(name.lower())
-        return name
+        return take_free_name(base, used)
 
     try:
         flat = flatten(
@@ -236,7 +234,5 @@ def _is_call(index: GraphIndex, op: int) -> bool:
 
 def _arguments(index: GraphIndex, call: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The dtypes of what a call takes and gives."""
-    start = index.inputs.start
-    ports = index.ports[start[call] : start[call + 1]].tolist()
-    sources = zip(index.input_lists[call], ports, strict=True)
-    return tuple(index.dtypes(op)[port] for op, port in sources), index.dtypes(call)
+    read = tuple(index.dtypes(op)[port] for op, port in index.input_tensors(call))
+    return read, index.dtypes(call)

@@ -51,9 +51,8 @@ def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
 
 
 def _reads_handle(index: GraphIndex, op: int) -> bool:
-    start = index.inputs.start[op]
-    for slot, source in enumerate(index.input_lists[op]):
-        dtypes, port = index.dtypes(source), int(index.ports[start + slot])
+    for source, port in index.input_tensors(op):
+        dtypes = index.dtypes(source)
         dtype = dtypes[port] if port < len(dtypes) else ""  # of a custom op
         if dtype == "resource" or dtype.endswith("_ref"):
             return True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
@@ -91,11 +91,10 @@ class UnknownTyping:
 
 
 @dataclass(frozen=True, eq=False)
-class ReshapedTyping:
-    """The typing of `base`, with the static shapes that edits have set since."""
+class DerivedTyping:
+    """The typing of `base`, of which a class that extends this one says what is different."""
 
     base: Typing
-    shapes: Shapes
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
@@ -110,46 +109,8 @@ class ReshapedTyping:
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output: what the edits made it, else what it was."""
-        return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
-
-    def number(self, dtype: str) -> DataType.ValueType:
-        """TensorFlow's number of a dtype."""
-        return self.base.number(dtype)
-
-    def with_shapes(self, shapes: Shapes) -> Typing:
-        """The same with further shapes."""
-        return ReshapedTyping(self.base, {**self.shapes, **shapes})
-
-    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added."""
-        return replace(self, base=self.base.with_functions(functions))
-
-
-@dataclass(frozen=True, eq=False)
-class RenamedTyping:
-    """The typing of `base` for ops that have other names now; `names` maps these to the old
-    ones.
-    """
-
-    base: Typing
-    names: Mapping[str, str]
-
-    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
-        return self.base.dtypes(node)
-
-    def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
-        return self.base.definition(op_type)
-
-    def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, by the op's present name."""
-        return self.base.shape(self.names.get(op, op), port)
+        """The static shape of an output; None when it is unknown."""
+        return self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
@@ -164,6 +125,34 @@ class RenamedTyping:
         return replace(self, base=self.base.with_functions(functions))
 
 
+@dataclass(frozen=True, eq=False)
+class ReshapedTyping(DerivedTyping):
+    """The typing of `base`, with the static shapes that edits have set since."""
+
+    shapes: Shapes
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output: what the edits made it, else what it was."""
+        return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
+
+    def with_shapes(self, shapes: Shapes) -> Typing:
+        """The same with further shapes."""
+        return ReshapedTyping(self.base, {**self.shapes, **shapes})
+
+
+@dataclass(frozen=True, eq=False)
+class RenamedTyping(DerivedTyping):
+    """The typing of `base` for ops that have other names now; `names` maps these to the old
+    ones.
+    """
+
+    names: Mapping[str, str]
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output, by the op's present name."""
+        return self.base.shape(self.names.get(op, op), port)
+
+
 def shape_text(shape: Shape) -> str:
     """The text of a shape, as TensorFlow prints it.
 
@@ -174,6 +163,16 @@ def shape_text(shape: Shape) -> str:
     ('(None, 3)', '(2,)', '()', 'unknown')
     """
     return "unknown" if shape is None else str(shape)
+
+
+def write_shape(proto: TensorShapeProto, shape: Iterable[int | None] | None) -> None:
+    """Have a TensorShapeProto say a static shape; None is an unknown rank."""
+    proto.Clear()
+    proto.SetInParent()  # of a scalar there is nothing else to say
+    if shape is None:
+        proto.unknown_rank = True
+    for size in shape or ():
+        proto.dim.add(size=-1 if size is None else size)
 
 
 def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:

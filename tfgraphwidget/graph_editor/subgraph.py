@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from types import TracebackType
 
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.graph_editor.lists import (
@@ -295,12 +294,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
     def __enter__(self) -> SubGraphView:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
     """
     start, stop, _ = outline.intervals
     producer = index.inputs.values
-    reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
+    reader = index.inputs.owner
     some = facts.constant_kind[producer] > 0
     producer, reader = producer[some], reader[some]
     inner, outer = outline.home[producer], outline.home[reader]

@@ -46,7 +46,7 @@ def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
     nodes = len(outline)
     around = np.concatenate([outline.parent, outline.home])
     depth = np.concatenate([outline.depth, outline.depth[outline.home] + 1])
-    reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
+    reader = index.inputs.owner
     op = index.inputs.values
     apart = op != reader
     op, reader = op[apart], reader[apart]

@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     depths,
     intervals,
     levels,
+    row_starts,
 )
 from tfgraphwidget.hierarchy.op_facts import (
     FAMILIES,
@@ -150,9 +151,7 @@ class Outline:
         nodes = np.flatnonzero(~self.is_collapsed)
         nodes = nodes[nodes > 0]
         around = self.parent[nodes]
-        start = np.concatenate([[0], np.cumsum(np.bincount(around, minlength=len(self)))]).astype(
-            np.int32
-        )
+        start = row_starts(around, len(self))
         return Csr(start, nodes[np.argsort(around, kind="stable")].astype(np.int32)).lists()
 
     def count(self, mask: Mask) -> Ints:

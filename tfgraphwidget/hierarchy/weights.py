@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfgraphwidget.graph import GraphIndex, reach
+from tfgraphwidget.graph import GraphIndex, reach, row_starts
 from tfgraphwidget.hierarchy.op_facts import NONE, Mask, OpFacts
 from tfgraphwidget.hierarchy.tree import WEIGHTS, Outline, SiblingGroup
 
@@ -59,7 +59,7 @@ def _groups(
 
 def _have_reader_in_network(index: GraphIndex, facts: OpFacts) -> Mask:
     """Which ops are read by one that depends on an input and is not a summary."""
-    reader = np.repeat(np.arange(len(index)), np.diff(index.inputs.start))
+    reader = index.inputs.owner
     in_network = facts.depends_on_input & ~facts.is_summary
     result = np.zeros(len(index), dtype=bool)
     result[index.inputs.values[in_network[reader]]] = True
@@ -80,8 +80,7 @@ def _are_values_of(index: GraphIndex, facts: OpFacts, readers: Mask) -> Mask:
 
 def _come_before(index: GraphIndex, targets: Mask, through: Mask) -> Mask:
     """The ops from which a way leads to a target, over ops of `through` only; the targets too."""
-    reader = np.repeat(np.arange(len(index)), np.diff(index.inputs.start))
+    reader = index.inputs.owner
     is_on_way = through[index.inputs.values] & (through | targets)[reader]
-    count = np.bincount(reader[is_on_way], minlength=len(index))
-    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
+    start = row_starts(reader[is_on_way], len(index))
     return reach(start, index.inputs.values[is_on_way], np.flatnonzero(targets))

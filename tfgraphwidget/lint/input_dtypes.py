@@ -187,14 +187,9 @@ def _fitting_attribute(
     (attribute,) = used
     if any(edge.expected.endswith("_ref") for edge in wrong):
         return None
-    start = int(index.inputs.start[op])
-    sources = [
-        (int(index.inputs.values[start + k]), int(index.ports[start + k]))
-        for k in range(len(attribute_of))
-    ]
     read = {
         index.dtypes(end[0])[end[1]].removesuffix("_ref")
-        for end, a in zip(sources, attribute_of, strict=True)
+        for end, a in zip(index.input_tensors(op), attribute_of, strict=False)
         if a == attribute
     }
     if len(read) != 1 or "" in read:

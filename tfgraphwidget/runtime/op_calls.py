@@ -17,7 +17,7 @@ from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
 from tfgraphwidget.graph.patterns import Constant, Replacement
-from tfgraphwidget.naming import as_input, count_text, free_name, known_instead
+from tfgraphwidget.naming import as_input, count_text, known_instead, take_free_name
 from tfgraphwidget.sources import (
     ADAPTED,
     GraphDefLibrary,
@@ -297,9 +297,7 @@ class _Ops:
         return self._outputs[node.name]
 
     def _free(self, name: str) -> str:
-        name = free_name(name, self._used)
-        self._used.add(name.lower())
-        return name
+        return take_free_name(name, self._used)
 
 
 def input_arguments(

@@ -18,7 +18,7 @@ from collections.abc import Iterator, MutableSequence, Sequence
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INPUTS_IN_FILE, MISSING_INPUT, NAME_IN_FILE, UNNAMED, NodeDefs
-from tfgraphwidget.naming import as_input, free_name, split_input, valid_name
+from tfgraphwidget.naming import as_input, free_name, split_input, take_free_name, valid_name
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes, dtype_number
@@ -169,8 +169,7 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
         slots = missing[op, port]
         if port >= 0 or op not in stand_in_names:
             stand_in = _stand_in(op, port, slots, types)
-            stand_in.name = stand_in_names[op] = free_name(valid_name(op, "missing"), used)
-            used.add(stand_in.name.lower())
+            stand_in.name = stand_in_names[op] = take_free_name(valid_name(op, "missing"), used)
             nodes.append(stand_in)
             text = as_input(op, port)
             consumers = [node.name for node, _ in slots]

@@ -29,15 +29,20 @@ FieldKind = Literal[
     "file",
     "tensor",
     "op_type",
+    "replacement",
+    "graph",
+    "model",
     "signature",
     "keys",
     "states",
 ]
 """What a field takes: text; a Python literal; a whole number; True or False; one of its words; the
 path of a file; the name of a tensor, which is completed, or clicked; an op type or a function of
-the notebook, whose parameters and scope are asked for too; one of the graph's signatures; the keys
-of a signature's inputs or outputs, which can be moved and renamed; or, of the part that is cloned,
-the variables and other state for which the opposite of the choice before it holds.
+the notebook, whose parameters and scope are asked for too; what replaces the matches of a pattern:
+such a type, or a text; a graph: a variable of the notebook, or the path of a file; a model: such a
+graph, whose scope and inputs are asked for too; one of the graph's signatures; the keys of a
+signature's inputs or outputs, which can be moved and renamed; or, of the part that is cloned, the
+variables and other state for which the opposite of the choice before it holds.
 """
 
 
@@ -420,9 +425,10 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField(
                 "by",
                 "Replace by",
+                kind="replacement",
                 hint="Such as Relu6, a function of the notebook, x or LeakyRelu(x, alpha=0.2).",
             ),
-            FormField("into", "Name scope"),
+            FormField("into", "Name scope", folded=True),
         ),
     ),
     "set_input": EditButton(
@@ -455,6 +461,7 @@ BUTTONS: Mapping[str, EditButton] = {
 method does not say.
 """
 
+_WHICH_GRAPH = "A graph of the notebook, or the path of a file."
 _OTHER_FORMS: Mapping[str, tuple[type[DataclassInstance], tuple[FormField, ...]]] = {
     "clone": (
         p.Form,
@@ -502,6 +509,8 @@ _OTHER_FORMS: Mapping[str, tuple[type[DataclassInstance], tuple[FormField, ...]]
             ),
         ),
     ),
+    "add": (p.Add, (FormField("source", "Graph", kind="model", hint=_WHICH_GRAPH),)),
+    "compare": (p.Beside, (FormField("source", "Graph", kind="graph", hint=_WHICH_GRAPH),)),
     "assign": (
         p.Assign,
         (FormField("variable", "Variable"), FormField("overwrite", "Replace one of that name")),

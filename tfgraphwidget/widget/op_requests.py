@@ -12,7 +12,6 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
-    Parameter,
     argument_names,
     definition_of,
     documentation,
@@ -129,7 +128,7 @@ class OpRequests:
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
         beside, instead = self._beside(request.command, request.what), request.command == "replace"
         scope = self._editor._core.arguments.free_name_for(function, beside, instead=instead)
-        return p.FormReply(request.name, summary, tuple(map(_parameter, options)), scope)
+        return p.FormReply(request.name, summary, tuple(options), scope)
 
     def _beside(self, command: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The ops, or the tensor, that new ops follow or replace."""
@@ -220,7 +219,3 @@ def _plain_value(value: AttrValue) -> object:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _parameter(parameter: Parameter) -> p.Parameter:
-    return p.Parameter(**dataclasses.asdict(parameter))

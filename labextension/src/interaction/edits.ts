@@ -7,17 +7,14 @@ import type {
   Hit,
   Joints,
   LintFinding,
-  LintReply,
   LintRequest,
   ModelReply,
   PaletteRequest,
   PreviewedEdit,
-  Request,
   RewireTargets,
   SignatureRow,
   Source,
 } from "../protocol/messages";
-import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import { bringForward, type Store } from "../state/store";
 import type { ServerPath } from "./host-application";
@@ -67,24 +64,13 @@ export class Edits {
     options: Options = {},
     variables: readonly string[] = [],
   ): Promise<boolean> {
-    const [keys, values] = [Object.keys(options), Object.values(options)];
-    const edit = () => ({
-      type: "change" as const,
-      command,
-      what: [...what],
-      keys,
-      values,
-      variables: [...variables],
-    });
-    return (await this.#queue.edit(edit)) !== null;
+    const call = bodyOf({ command, what, options, variables });
+    return (await this.#queue.edit(() => ({ type: "change", ...call }))) !== null;
   }
 
   /** What `change` would do with the same arguments; null if there is no reply. */
   async previewChange(call: EditCall): Promise<PreviewedEdit | null> {
-    const { command, what, options, variables = [] } = call;
-    const [keys, values] = [Object.keys(options), Object.values(options)];
-    const request = { command, what: [...what], keys, values, variables: [...variables] };
-    const answer = await this.#queue.run({ type: "preview_edit", ...request });
+    const answer = await this.#queue.run({ type: "preview_edit", ...bodyOf(call) });
     return answer?.type === "previewed_edit" ? answer : null;
   }
 
@@ -108,11 +94,8 @@ export class Edits {
    * What may stand in the way of the graph where it is to run; null if that was refused, which is
    * shown.
    */
-  async lint(target: LintRequest["target"]): Promise<LintReply | null> {
-    const answer = await this.#queue.run({ type: "lint", target, quick: false });
-    if (answer?.type === "lint_reply") return answer;
-    if (answer) this.#queue.accept(answer);
-    return null;
+  lint(target: LintRequest["target"]) {
+    return this.#queue.ask("lint_reply", { type: "lint", target, quick: false }, "run");
   }
 
   /** What a check finds that takes no time; null if there is no reply. */
@@ -136,10 +119,8 @@ export class Edits {
 
   /** The signatures of the graph; null if that was refused, which is shown. */
   async signatures(): Promise<readonly SignatureRow[] | null> {
-    const answer = await this.#queue.run({ type: "list_signatures" });
-    if (answer?.type === "signature_list") return answer.signatures;
-    if (answer) this.#queue.accept(answer);
-    return null;
+    const answer = await this.#queue.ask("signature_list", { type: "list_signatures" }, "run");
+    return answer?.signatures ?? null;
   }
 
   /** Frame the ops of a finding or a signature. */
@@ -188,11 +169,11 @@ export class Edits {
   }
 
   /**
-   * Add another graph, with some of its inputs joined to tensors of this one; resolves to whether
-   * it was added.
+   * Add another graph, with its inputs joined to tensors of this one, but for those of ""; resolves
+   * to whether it was added.
    */
-  async add(source: string, into: string, joined: ReadonlyMap<string, string>): Promise<boolean> {
-    const [inputs, tensors] = [[...joined.keys()], [...joined.values()]];
+  async add(source: string, into: string, joined: Options): Promise<boolean> {
+    const [inputs, tensors] = [Object.keys(joined), Object.values(joined)];
     return (
       (await this.#queue.edit(() => ({ type: "add", source, into, inputs, tensors }))) !== null
     );
@@ -266,46 +247,32 @@ export class Edits {
 
   /** The placeholders that need a value; null if refused, which is shown. */
   feedable(name: string, measure: boolean) {
-    return this.#ask({ type: "feedable", name, measure }, "feeds");
+    return this.#queue.ask("feeds", { type: "feedable", name, measure });
   }
 
   /** Make a value a variable of the notebook; `variable` "" proposes a name. */
   assign(name: string, variable = "", overwrite = false) {
-    return this.#ask({ type: "assign", name, variable, overwrite }, "variable_reply");
+    return this.#queue.ask("variable_reply", { type: "assign", name, variable, overwrite });
   }
 
   /** Op types and functions of the notebook that fit a text. */
   palette(request: Omit<PaletteRequest, "type">) {
-    return this.#ask({ type: "palette", ...request }, "op_type_list");
+    return this.#queue.ask("op_type_list", { type: "palette", ...request });
   }
 
   /** The parameters of an op type or of a function of the notebook. */
   describe(request: Omit<DescribeRequest, "type">) {
-    return this.#ask({ type: "describe", ...request }, "form_reply");
+    return this.#queue.ask("form_reply", { type: "describe", ...request });
   }
 
   /** The table of costs. */
   costs(request: Omit<CostsRequest, "type">) {
-    return this.#ask({ type: "costs", ...request }, "cost_table");
-  }
-
-  /** Ask outside the queue; null if refused, which is shown. */
-  async #ask<T extends Answer["type"]>(
-    request: Request,
-    type: T,
-  ): Promise<Extract<Answer, { type: T }> | null> {
-    const answer = await this.#queue.query(request);
-    if (answer?.type === type) return answer as Extract<Answer, { type: T }>;
-    if (answer) this.#queue.accept(answer);
-    return null;
+    return this.#queue.ask("cost_table", { type: "costs", ...request });
   }
 
   /** The possible targets of a tensor; null if refused, which is shown. */
-  async targets(tensor: string, op = ""): Promise<RewireTargets | null> {
-    const answer = await this.#queue.query({ type: "targets", tensor, op });
-    if (answer?.type === "rewire_targets") return answer;
-    if (answer) this.#queue.accept(answer);
-    return null;
+  targets(tensor: string, op = ""): Promise<RewireTargets | null> {
+    return this.#queue.ask("rewire_targets", { type: "targets", tensor, op });
   }
 
   /**
@@ -313,10 +280,8 @@ export class Edits {
    * is shown.
    */
   async script(forCell = false): Promise<string | null> {
-    const answer = await this.#queue.query({ type: "script", for_cell: forCell });
-    if (answer?.type === "script_reply") return answer.text;
-    if (answer) this.#queue.accept(answer);
-    return null;
+    const answer = await this.#queue.ask("script_reply", { type: "script", for_cell: forCell });
+    return answer?.text ?? null;
   }
 
   /** Mark what an edit of the history changed, by its number from 1; 0 marks nothing. */
@@ -332,6 +297,17 @@ export class Edits {
     const answer = await this.#queue.query({ type: "search", text, limit: HITS });
     return answer?.type === "search_reply" ? answer.hits : [];
   }
+}
+
+/** What a request says of a call. */
+function bodyOf({ command, what, options, variables = [] }: EditCall) {
+  return {
+    command,
+    what: [...what],
+    keys: Object.keys(options),
+    values: Object.values(options),
+    variables: [...variables],
+  };
 }
 
 /**

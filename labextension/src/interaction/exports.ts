@@ -1,19 +1,10 @@
 // Saves the graph in a folder of the kernel, or downloads it.
-import type { ExportReply, Formats, Refusal, SaveFormat } from "../protocol/messages";
+import type { ExportReply, ExportRequest, Formats } from "../protocol/messages";
 import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import type { Status, Store } from "../state/store";
 import { download } from "./download";
 import { openFile } from "./host-application";
-
-/**
- * What has become of a request: done, or why not; `exists` is why a file is not replaced unasked.
- */
-export interface Outcome {
-  readonly done: boolean;
-  readonly exists?: string;
-  readonly why?: string;
-}
 
 export class Exports {
   readonly #store: Store;
@@ -25,52 +16,43 @@ export class Exports {
   }
 
   /** The formats in which the graph can be saved; null if refused, which is shown. */
-  async formats(): Promise<Formats | null> {
-    const answer = await this.#queue.run({ type: "list_formats" });
-    if (answer?.type === "formats") return answer;
-    if (answer) this.#queue.accept(answer);
-    return null;
+  formats(): Promise<Formats | null> {
+    return this.#queue.ask("formats", { type: "list_formats" }, "run");
   }
 
   /**
-   * Save in the folder of the kernel; `from` is where the user asked for it, `colors` and `area`
-   * are a picture's.
+   * Save in the folder of the kernel; `from` is where the user asked for it. A file that exists is
+   * not replaced unasked.
    */
   async save(
-    format: SaveFormat,
-    path: string,
-    replace: boolean,
+    request: Omit<ExportRequest, "type">,
     from: Element,
-    colors: string[],
-    options: [string, string][],
-    area: number[],
-  ): Promise<Outcome> {
-    const request = { path, replace, colors, options, area };
-    const answer = await this.#queue.run({ type: "export", format: format.kind, ...request });
-    if (answer?.type === "refusal") return this.#refuse(answer);
-    if (answer?.type !== "export_reply") return { done: false };
-    if (answer.exists) return { done: false, exists: answer.exists };
-    this.#store.set({ status: this.#savedStatus(answer, from) });
-    return { done: true };
+  ): Promise<"saved" | "exists" | "refused"> {
+    const answer = await this.#queue.run({ type: "export", ...request });
+    if (answer?.type !== "export_reply") return this.#refuse(answer);
+    const status: Status = answer.exists
+      ? { kind: "refused", text: answer.exists, argument: "path" }
+      : this.#savedStatus(answer, from);
+    this.#store.set({ status });
+    return answer.exists ? "exists" : "saved";
   }
 
   /** Download the graph as one file, with the last part of `name` as its name. */
-  async download(format: SaveFormat, name: string, options: [string, string][]): Promise<Outcome> {
-    const answer = await this.#queue.run({ type: "download", format: format.kind, name, options });
-    if (answer?.type === "refusal") return this.#refuse(answer);
-    if (answer?.type !== "download_reply") return { done: false };
+  async download(format: string, name: string, options: [string, string][]): Promise<boolean> {
+    const answer = await this.#queue.run({ type: "download", format, name, options });
+    if (answer?.type !== "download_reply") {
+      this.#refuse(answer);
+      return false;
+    }
     download(answer.name, answer.buffer);
     this.#store.set({ status: { kind: "notice", text: answer.about } });
-    return { done: true };
+    return true;
   }
 
-  /**
-   * The ops that a converter does not take are lit, and what would help is offered below the
-   * drawing.
-   */
-  #refuse(refusal: Answer & Refusal): Outcome {
-    if (refusal.ops.length > 0 || refusal.fixes.length > 0) this.#queue.accept(refusal);
-    return { done: false, why: refusal.why };
+  /** The form says why, at the path. */
+  #refuse(answer: Answer | null): "refused" {
+    if (answer?.type === "refusal") this.#queue.accept({ ...answer, argument: "path" });
+    return "refused";
   }
 
   /** The sentence, with buttons that open the file and copy its path. */

@@ -202,7 +202,7 @@ export interface LikelyType {
   attributes: string;
 }
 
-/** A parameter that a form asks for; `default` is Python, "" without one. */
+/** A parameter of an op type or of a Python function, besides the tensors that it is called on. */
 export interface Parameter {
   name: string;
   kind: "bool" | "int" | "float" | "string" | "type" | "shape" | "tensor" | "any";
@@ -315,7 +315,7 @@ export interface FormField {
   label: string;
   initial?: string;
   known?: "name" | "device" | "shape" | "dtype" | "value" | null;
-  kind?: "text" | "python" | "count" | "switch" | "choice" | "file" | "tensor" | "op_type" | "signature" | "keys" | "states";
+  kind?: "text" | "python" | "count" | "switch" | "choice" | "file" | "tensor" | "op_type" | "replacement" | "graph" | "model" | "signature" | "keys" | "states";
   words?: string[];
   texts?: string[];
   optional?: boolean;
@@ -1374,7 +1374,7 @@ export const EDIT_BUTTONS: readonly (EditButton & { command: ChangeRequest["comm
   {"command": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "kind": "python", "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "kind": "choice", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "kind": "switch", "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "kind": "switch", "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "keywords": "variables to constants convert_variables_to_constants"},
   {"command": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},
   {"command": "change_batch_size", "name": "Batch size", "title": "Change the first dimension of all inputs", "on": "graph", "order": 120, "fields": [{"key": "size", "label": "Batch size", "initial": "None", "kind": "python", "hint": "None for any."}], "keywords": "change batch size input shape placeholder dynamic"},
-  {"command": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "Replace by", "hint": "Such as Relu6, a function of the notebook, x or LeakyRelu(x, alpha=0.2)."}, {"key": "into", "label": "Name scope", "optional": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
+  {"command": "replace_all", "name": "Replace all", "title": "Replace every match of a pattern", "on": "graph", "order": 130, "fields": [{"key": "pattern", "label": "Pattern", "hint": "Such as Relu(BiasAdd(x, Const)), or Identity(x)."}, {"key": "by", "label": "Replace by", "kind": "replacement", "hint": "Such as Relu6, a function of the notebook, x or LeakyRelu(x, alpha=0.2)."}, {"key": "into", "label": "Name scope", "optional": true, "folded": true}], "keywords": "replace everywhere pattern rewrite find substitute"},
   {"command": "fold_constants", "name": "Fold constants", "title": "Compute what depends on constants alone", "on": "graph", "order": 200, "fields": [{"key": "limit", "label": "Largest result", "initial": "102400", "kind": "count", "hint": "In bytes; a larger result is stored only if it is smaller than what it is computed from."}], "group": "Clean up", "keywords": "constant folding propagation"},
   {"command": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 205, "group": "Clean up", "keywords": "fold_batch_norms fuse normalization"},
   {"command": "merge_duplicates", "name": "Merge duplicates", "title": "Keep one of ops that compute the same", "on": "graph", "order": 210, "group": "Clean up", "keywords": "merge_duplicate_nodes common subexpression elimination cse deduplicate"},
@@ -1393,9 +1393,11 @@ export const EDIT_BUTTONS: readonly (EditButton & { command: ChangeRequest["comm
 ];
 
 /** The fields of the forms that no edit button opens. */
-export const FORMS: Readonly<Record<"clone" | "feed" | "restore" | "assign", FormField[]>> = {
+export const FORMS: Readonly<Record<"clone" | "feed" | "restore" | "add" | "compare" | "assign", FormField[]>> = {
   clone: [{"key": "into", "label": "into scope"}, {"key": "variables", "label": "Variables", "initial": "own", "kind": "choice", "words": ["own", "shared"], "texts": ["own copies", "shared with original"]}, {"key": "others", "label": "", "kind": "states", "optional": true}, {"key": "init", "label": "Values", "initial": "current", "kind": "choice", "words": ["current", "initial", "none"], "texts": ["current values", "initial values", "uninitialized"]}, {"key": "placeholders", "label": "New placeholders for inputs", "initial": "False", "kind": "switch", "folded": true}, {"key": "reseed", "label": "New random seeds", "initial": "False", "kind": "switch", "folded": true}, {"key": "times", "label": "Copies", "kind": "count", "optional": true, "folded": true}, {"key": "device", "label": "Device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "folded": true, "hint": "If empty, each op keeps the device of its original."}],
   feed: [{"key": "kind", "label": "Value", "initial": "zeros", "kind": "choice", "words": ["zeros", "ones", "random", "variable", "file"], "texts": ["Zeros", "Ones", "Random", "Variable", ".npy file"]}, {"key": "shape", "label": "Shape", "only_for": ["zeros", "ones", "random"]}, {"key": "source", "label": "Name", "only_for": ["variable"]}, {"key": "source", "label": "Path", "kind": "file", "words": [".npy"], "only_for": ["file"]}, {"key": "low", "label": "From", "kind": "python", "only_for": ["random"]}, {"key": "high", "label": "To", "kind": "python", "only_for": ["random"]}],
   restore: [{"key": "path", "label": "Checkpoint", "kind": "file", "words": [".index"], "hint": "The path of its files without their endings, or its .index file."}],
+  add: [{"key": "source", "label": "Graph", "kind": "model", "hint": "A graph of the notebook, or the path of a file."}],
+  compare: [{"key": "source", "label": "Graph", "kind": "graph", "hint": "A graph of the notebook, or the path of a file."}],
   assign: [{"key": "variable", "label": "Variable"}, {"key": "overwrite", "label": "Replace one of that name", "initial": "False", "kind": "switch"}],
 };

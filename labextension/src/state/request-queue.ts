@@ -148,6 +148,18 @@ export class RequestQueue {
     return reply;
   }
 
+  /** The reply of a type to a `query` or `run`; null if refused, which is shown. */
+  async ask<T extends Answer["type"]>(
+    type: T,
+    request: Request,
+    way: "query" | "run" = "query",
+  ): Promise<Extract<Answer, { type: T }> | null> {
+    const answer = await this[way](request);
+    if (answer?.type === type) return answer as Extract<Answer, { type: T }>;
+    if (answer) this.accept(answer);
+    return null;
+  }
+
   /** Like `query`, but null also if the request fails or is aborted: optional details. */
   async queryOrNull(message: Request, signal: AbortSignal): Promise<Answer | null> {
     try {

@@ -1,12 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { type Choice, DragConnect, onlySlot } from "../../src/interaction/drag-connect";
-import {
-  commandsFor,
-  commandsForPart,
-  moveCommand,
-  splitName,
-} from "../../src/panels/controls/edit-commands";
-import { argumentsOf } from "../../src/panels/controls/edit-form";
+import { commandsFor, commandsForPart, moveCommand } from "../../src/panels/controls/edit-commands";
+import { argumentsOf, splitName } from "../../src/panels/controls/form-fields";
 import { brokenText, rangeText } from "../../src/panels/inspector/value-summary";
 import type { InspectReply, RewireTargets, TensorValue } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";

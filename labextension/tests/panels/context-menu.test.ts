@@ -265,7 +265,7 @@ describe("what an entry does", () => {
       ["form", "replace", ["input"], { remove: "True" }],
     ]);
     expect(await choose(target, "bypass", relu())).toEqual([
-      ["change", "bypass", ["input"], { gradients: "True" }],
+      ["change", "bypass", ["input"], { gradients: "True" }, []],
     ]);
   });
 

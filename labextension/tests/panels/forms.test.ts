@@ -1,10 +1,11 @@
 // Fields of forms, the table of costs, and the tensor of a line.
 import { describe, expect, test } from "vitest";
 import { lineTensor } from "../../src/interaction/line-tensor";
+import { pythonOf } from "../../src/panels/controls/form-fields";
 import { costText } from "../../src/panels/costs/cost-table";
 import { feedOf } from "../../src/panels/forms/feed-form";
 import { keysAsPython, keysProblem } from "../../src/panels/forms/key-list";
-import { parameterField, parameterValue, problemOf } from "../../src/panels/forms/parameter-field";
+import { parameterField, problemOf } from "../../src/panels/forms/parameter-field";
 import {
   EDIT_BUTTONS,
   type Feed,
@@ -59,15 +60,15 @@ describe("what is typed for a parameter is checked at its field", () => {
   });
 });
 
-test("a parameter is a field of its kind, and at its default nothing", () => {
+test("a parameter is a field of its kind, and holds text without quotes", () => {
   const kindOf = (change: Partial<Parameter>) => parameterField(parameter(change)).kind;
   expect(kindOf({ kind: "bool" })).toBe("switch");
   expect(kindOf({ kind: "string", allowed: ["NHWC", "NCHW"] })).toBe("choice");
-  expect(kindOf({ kind: "string", many: true, allowed: ["a"] })).toBe("text");
+  expect(kindOf({ kind: "string", many: true, allowed: ["a"] })).toBe("python");
   const format = parameter({ kind: "string", allowed: ["NHWC", "NCHW"], default: "'NHWC'" });
   expect(parameterField(format).initial).toBe("NHWC");
-  expect([parameterValue(format, "NHWC"), parameterValue(format, "NCHW")]).toEqual(["", '"NCHW"']);
-  expect(parameterValue(parameter({}), "0.1")).toBe("0.1");
+  expect(pythonOf(parameterField(format), "NCHW")).toBe('"NCHW"');
+  expect(pythonOf(parameterField(parameter({})), "0.1")).toBe("0.1");
 });
 
 describe("the keys of a signature", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { GRAPH_COMMANDS, inputSizeCommand } from "../../src/panels/controls/edit-commands";
 import { callOf, type EditCommand } from "../../src/panels/controls/edit-form";
-import { replacementText } from "../../src/panels/forms/replace-all-form";
+import { argumentsOf } from "../../src/panels/controls/form-fields";
+import { replacementText } from "../../src/panels/forms/op-type-field";
 import {
   commandGroups,
   filledIn,
@@ -70,10 +71,12 @@ describe("the size of an input", () => {
 
   test("is an edit of the input that is chosen", () => {
     const values = { what: "mask:0", shape: " (5,)", dtype: "" };
-    expect(callOf(inputSizeCommand(inputs), values)).toEqual({
+    const command = inputSizeCommand(inputs);
+    expect(callOf(command, values, argumentsOf(command.fields ?? [], values))).toEqual({
       command: "set_input",
       what: ["mask:0"],
       options: { shape: "(5,)" },
+      variables: [],
     });
   });
 });

@@ -164,7 +164,7 @@ def test_edits_and_pictures_are_downloaded_and_opened(
     expect(hand.widget.status).to_contain_text("Downloaded graph.json")
     hand.click(export)
     hand.click(menu.get_by_role("menuitem", name="Picture, SVG"))
-    hand.click(root.get_by_role("form").get_by_role("checkbox"))
+    hand.click(root.get_by_role("form").get_by_role("switch"))
     with page.expect_download() as download:
         hand.click(root.get_by_role("form").get_by_role("button", name="Download"))
     assert download.value.path().read_bytes().lstrip().startswith(b"<")

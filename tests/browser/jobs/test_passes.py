@@ -111,7 +111,7 @@ def test_a_model_is_added_where_edits_are_found(hand: Hand) -> None:
     hand.press("Tab")  # shows its inputs, if it was not proposed already
     expect(whole.get_by_role("combobox", name="scores:0")).to_be_visible()
     shoot(root, "passes_add_a_model")
-    hand.click(whole.get_by_role("button", name="Add", exact=True))
+    hand.click(whole.locator("form").get_by_role("button", name="Add", exact=True))
     expect(opener).to_have_attribute("aria-expanded", "false")
     assert "head/Softmax" in hand.widget.notebook.kernel_eval("list(editor._core.index.names)")
 

@@ -57,6 +57,7 @@ def found_like_two_ops(hand: Hand) -> None:
     """Select two ops of a layer, and find what is like them."""
     hand.widget.click("dense1/biased", "Control")
     hand.widget.click("dense1/act", "Control")
+    hand.widget.settled()
     hand.right_click("dense1/act")
     hand.choose("Find more like this")
     expect(hand.root.get_by_role("combobox", name="Find ops")).to_have_value(PATTERN)
@@ -125,7 +126,7 @@ def test_all_matches_are_replaced_as_one_step_after_their_count(hand: Hand) -> N
         set_theme(hand.page, dark=dark)
         hand.widget.settled()
         shoot(root, f"patterns_replace_{'dark' if dark else 'light'}")
-    hand.click(form.get_by_role("button", name="Replace all"))
+    hand.click(form.get_by_role("button", name="Apply"))
     (line,) = hand.lines(1)
     assert line.startswith("editor.replace_all(")
     expect(hand.widget.status).to_contain_text("Replaced 3 of 4 matches")

@@ -18,8 +18,9 @@ from tfgraphwidget.graph import (
     check_ports,
     control_flow,
     pairs,
+    write_shape,
 )
-from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_tensor, take_free_name
 from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
 
@@ -146,8 +147,7 @@ def boundary_inputs(
     for name in (name for name in outside if name not in reused):
         op, port = _op_and_port(name)
         base = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
-        stands_for[op, port] = new = free_name(base if port == 0 else f"{base}_{port}", names)
-        names.add(new.lower())
+        stands_for[op, port] = new = take_free_name(base if port == 0 else f"{base}_{port}", names)
         placeholders += _placeholder_with_default(index, index.ids[op], port, new, names)
     return BoundaryInputs(reused, cut, replaced, stands_for, tuple(placeholders))
 
@@ -308,13 +308,7 @@ def placeholder(
         )
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
-    shape = index.shape(op, port)
-    if shape is None:
-        node.attr["shape"].shape.unknown_rank = True
-    else:
-        node.attr["shape"].shape.SetInParent()
-        for size in shape:
-            node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    write_shape(node.attr["shape"].shape, index.shape(op, port))
     return node
 
 
@@ -335,6 +329,5 @@ def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dic
     }
     new: dict[str, str] = {}
     for frame in old:
-        new[frame] = free_name(f"{into}/{frame}" if into else frame, names)
-        names.add(new[frame].lower())
+        new[frame] = take_free_name(f"{into}/{frame}" if into else frame, names)
     return new

@@ -20,7 +20,7 @@ from tfgraphwidget.graph import (
     with_functions,
     without_gradient_number,
 )
-from tfgraphwidget.naming import free_name, shared_name
+from tfgraphwidget.naming import shared_name, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 _TRACE_PREFIX = re.compile(r"__(?:inference|forward|backward)_")
@@ -203,8 +203,9 @@ def _names_in_target(
     ):  # a function that calls one with a new name must change too, and so have a new name itself
         name = pending.pop()
         if names.get(name, name) == name:
-            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), names_in_use)
-            names_in_use.add(names[name].lower())
+            names[name] = take_free_name(
+                f"{into}_{name}".replace("/", "_").strip("_"), names_in_use
+            )
             pending += [caller for caller, inner in calls.items() if name in inner]
     return names
 
@@ -256,8 +257,7 @@ def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) ->
     for key in dict.fromkeys(
         shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)
     ):
-        keys[key] = free_name(f"{into}/{key}" if into else key, used_keys)
-        used_keys.add(keys[key].lower())
+        keys[key] = take_free_name(f"{into}/{key}" if into else key, used_keys)
     return keys
 
 

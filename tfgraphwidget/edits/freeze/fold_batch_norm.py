@@ -37,7 +37,7 @@ from tfgraphwidget.graph import (
     is_placeholder,
     traversal,
 )
-from tfgraphwidget.naming import free_name, split_input, split_tensor
+from tfgraphwidget.naming import free_name, split_input, split_tensor, take_free_name
 from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
@@ -268,7 +268,7 @@ class _BatchNormFolding:
         )
 
     def _fold_fused(self, op: int) -> _Fold | None:
-        index, inputs = self.index, self._inputs(op)
+        index, inputs = self.index, self.index.input_tensors(op)
         row = slice(int(index.consumer_edges.start[op]), int(index.consumer_edges.start[op + 1]))
         if _attribute(index, op, "is_training").b:
             self._refuse(
@@ -288,7 +288,7 @@ class _BatchNormFolding:
 
     def _fold_old(self, op: int) -> _Fold | None:
         """The normalization that one op of the first files of TensorFlow is."""
-        inputs = self._inputs(op)
+        inputs = self.index.input_tensors(op)
         if len(inputs) != 5 or not all(self.constants[end[0]] for end in inputs[1:]):
             self._refuse(op, _NO_CONSTANTS)
             return None
@@ -302,7 +302,7 @@ class _BatchNormFolding:
         return _Fold(op, op, layer, (scale, offset, mean, variance), epsilon, has_scale=has_scale)
 
     def _multiplication(self, op: int) -> _Fold | None:
-        index, inputs = self.index, self._inputs(op)
+        index, inputs = self.index, self.index.input_tensors(op)
         constants = [self.constants[end[0]] for end in inputs]
         if sorted(constants) != [False, True]:
             around = (source for end in inputs for source in self._around(end))
@@ -348,7 +348,7 @@ class _BatchNormFolding:
             and self._only(op, consumers[0])
             and self.index.types[consumers[0]] in SUMS
         ):
-            others = [end for end in self._inputs(consumers[0]) if end[0] != op]
+            others = [end for end in self.index.input_tensors(consumers[0]) if end[0] != op]
             if len(others) == 1 and self.constants[others[0][0]]:
                 return consumers[0], others[0]
         return op, None
@@ -357,7 +357,7 @@ class _BatchNormFolding:
         """The layer that gives a tensor, if only `op` reads it."""
         bias, slot, added = None, 1, None
         if self.index.types[end[0]] in _BIASES and self._only(end[0], op):
-            inputs = self._inputs(end[0])
+            inputs = self.index.input_tensors(end[0])
             constants = [self.constants[source] for source, _ in inputs]
             if sorted(constants) == [False, True]:
                 bias, slot, op = end[0], constants.index(True), end[0]
@@ -365,7 +365,7 @@ class _BatchNormFolding:
         layer = end[0]
         if self.index.types[layer] not in FOLDABLE_LAYERS or not self._only(layer, op):
             return None
-        weights = self._inputs(layer)[1]
+        weights = self.index.input_tensors(layer)[1]
         if not self.constants[weights[0]]:
             return None
         candidate = _Layer(layer, weights, bias, slot, added)
@@ -385,7 +385,7 @@ class _BatchNormFolding:
             or not self._only(op, consumers[0])
         ):
             return None
-        product, inputs = consumers[0], self._inputs(consumers[0])
+        product, inputs = consumers[0], self.index.input_tensors(consumers[0])
         if (
             inputs[0][0] != op
             or _attribute(index, product, "transpose_a").b
@@ -398,7 +398,7 @@ class _BatchNormFolding:
             and index.types[consumers[0]] in _BIASES
             and self._only(product, consumers[0])
         ):
-            sources = self._inputs(consumers[0])
+            sources = self.index.input_tensors(consumers[0])
             slot = 1 if sources[0][0] == product else 0
             if self.constants[sources[slot][0]]:
                 return _Layer(product, inputs[1], consumers[0], slot, sources[slot])
@@ -438,11 +438,6 @@ class _BatchNormFolding:
             index.control_consumers.row(op)
         )
         return alone and index.names[op] not in self._results
-
-    def _inputs(self, op: int) -> list[Tensor]:
-        index = self.index
-        row = slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
-        return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
 
 def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
@@ -607,8 +602,7 @@ class _Making:
 
     def _new_constant(self, base: str) -> NodeDef:
         """A new constant, without a value."""
-        name = free_name(base, self._used_names)
-        self._used_names.add(name.lower())
+        name = take_free_name(base, self._used_names)
         return type(self.index.nodes[0])(name=name, op="Const")
 
     def _fill(self, node: NodeDef, value: Array) -> None:
@@ -625,8 +619,7 @@ class _Making:
             added,
             np.broadcast_to(offset, (channels or 1,)).astype(self._value(fold.layer.weights).dtype),
         )
-        name = free_name(f"{self.index.names[fold.op]}/folded", self._used_names)
-        self._used_names.add(name.lower())
+        name = take_free_name(f"{self.index.names[fold.op]}/folded", self._used_names)
         node = type(layer)(name=name, op="BiasAdd", input=[last, added.name], device=layer.device)
         node.attr["T"].CopyFrom(layer.attr["T"])
         data_format = _attribute(self.index, fold.layer.op, "data_format").s

@@ -13,7 +13,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
 )
-from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.naming import as_input, split_tensor, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 FIRST_ARGUMENT = dict.fromkeys(FUNCTION_CALLS | WHILE_LOOPS, 0) | dict.fromkeys(BRANCHES, 1)
@@ -47,9 +47,7 @@ class BodyNaming:
 
     def free(self, base: str) -> str:
         """A name for a new op."""
-        name = free_name(base.replace("/", "_"), self._used_names)
-        self._used_names.add(name.lower())
-        return name
+        return take_free_name(base.replace("/", "_"), self._used_names)
 
 
 class GraphNaming:
@@ -74,6 +72,4 @@ class GraphNaming:
         self._used_names = (
             self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
         )
-        name = free_name(base, self._used_names)
-        self._used_names.add(name.lower())
-        return name
+        return take_free_name(base, self._used_names)

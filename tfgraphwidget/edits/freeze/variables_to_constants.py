@@ -45,7 +45,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs,
 )
-from tfgraphwidget.naming import colocated_with, free_name, names_text, split_input
+from tfgraphwidget.naming import colocated_with, names_text, split_input, take_free_name
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
@@ -226,8 +226,7 @@ class FunctionSpecializer:
 
     def _make(self, name: str, references: References) -> SpecializedFunction:
         original = self.index.extras.function(name)
-        new = free_name(f"{name}_frozen", self._used_names)
-        self._used_names.add(new.lower())
+        new = take_free_name(f"{name}_frozen", self._used_names)
         body = _with_value_arguments(original, new, references)
         values = {body.signature.input_arg[k].name: value for k, value in references.items()}
         rewriting = ValueRewriter(

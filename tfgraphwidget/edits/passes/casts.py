@@ -236,14 +236,9 @@ class _Casting:
         )
 
     def _input_dtypes(self, op: int) -> Iterator[str]:
-        for source, port in self._inputs(op):
+        for source, port in self.index.input_tensors(op):
             dtypes = self.index.dtypes(source)
             yield dtypes[port] if port < len(dtypes) else ""
-
-    def _inputs(self, op: int) -> list[Tensor]:
-        index = self.index
-        row = slice(int(index.inputs.start[op]), int(index.inputs.start[op + 1]))
-        return list(zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True))
 
     def _reads_extreme(self, op: int) -> bool:
         """Whether an op reads a value that the dtype cannot replace: a mask of -1e9, an epsilon
@@ -297,7 +292,7 @@ class _Casting:
 
     def _consumers(self, op: int) -> Iterator[tuple[int, int]]:
         for consumer in dict.fromkeys(self.index.consumer_lists[op]):
-            for slot, (source, _) in enumerate(self._inputs(consumer)):
+            for slot, (source, _) in enumerate(self.index.input_tensors(consumer)):
                 if source == op:
                     yield consumer, slot
 
@@ -374,7 +369,7 @@ class _Casting:
     ) -> None:
         """Let an op read each input with the dtype that it needs."""
         index = self.index
-        for slot, tensor in enumerate(self._inputs(op)):
+        for slot, tensor in enumerate(self.index.input_tensors(op)):
             gives, needs = self._gives(tensor), self._needs(op, slot)
             if index.types[op] == "Cast":
                 if gives and index.typing.number(gives) != rewrite.current(op).attr["SrcT"].type:

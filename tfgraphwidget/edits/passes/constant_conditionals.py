@@ -162,7 +162,7 @@ class _DecidedConditionals:
         return {
             source
             for op in range(len(index))
-            for source, port in _read(index, op)
+            for source, port in index.input_tensors(op)
             if port == 1 and index.types[source] in MERGE
         }
 
@@ -192,7 +192,7 @@ class _DecidedConditionals:
         """The numbers of the inputs of a Merge that have values."""
         return [
             k
-            for k, (op, port) in enumerate(_read(self.index, merge))
+            for k, (op, port) in enumerate(self.index.input_tensors(merge))
             if not self._is_dead(op, port)
         ]
 
@@ -232,14 +232,6 @@ class _DecidedConditionals:
             if port < 0 or self.port_taken.get(switch) != port:
                 return text
             text = self.rewrite.current(switch).input[0]
-
-
-def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
-    """The tensors that an op reads, as (op, port)."""
-    start = index.inputs.start
-    return list(
-        zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True)
-    )
 
 
 def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:

@@ -123,9 +123,8 @@ def _may_merge(index: GraphIndex, kind: str) -> bool:
 
 def _is_pure(index: GraphIndex, op: int) -> bool:
     """Whether what an op computes depends on the values of its inputs alone."""
-    start = int(index.inputs.start[op])
-    for slot, source in enumerate(index.input_lists[op]):
-        dtypes, port = index.dtypes(source), int(index.ports[start + slot])
+    for source, port in index.input_tensors(op):
+        dtypes = index.dtypes(source)
         if port >= len(dtypes) or dtypes[port].endswith("_ref") or dtypes[port] in ("", "resource"):
             return False
     # TensorFlow cannot let a loop read another list where it was given more inputs for its
@@ -143,9 +142,8 @@ def _is_pure(index: GraphIndex, op: int) -> bool:
 
 def _key(index: GraphIndex, op: int, merged: dict[int, int]) -> Hashable:
     """What two ops have in common that compute the same."""
-    node, start = index.nodes[op], int(index.inputs.start[op])
-    read = enumerate(index.input_lists[op])
-    inputs = tuple((merged.get(source, source), int(index.ports[start + k])) for k, source in read)
+    node = index.nodes[op]
+    inputs = tuple((merged.get(source, source), port) for source, port in index.input_tensors(op))
     controls = frozenset(merged.get(source, source) for source in index.control_lists[op])
     return node.op, inputs, controls, node.device, _attributes(index, op, node)
 

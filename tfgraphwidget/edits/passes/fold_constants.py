@@ -228,11 +228,7 @@ class _ConstantFolding:
             or any(source in self.values for source in index.input_lists[op])
         ):
             return False
-        start = int(index.inputs.start[op])
-        read = [
-            (source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])
-        ]
-        shapes = [index.shape(*tensor) for tensor in read]
+        shapes = [index.shape(*tensor) for tensor in index.input_tensors(op)]
         node = index.nodes[op]
         is_long = "out_type" in node.attr and node.attr["out_type"].type == 9  # DT_INT64
         dtype = np.int64 if is_long else np.int32
@@ -260,11 +256,7 @@ class _ConstantFolding:
         return traversal.forward(self.index, side_effects(self.index, range(len(self.index))))
 
     def _inputs(self, op: int) -> list[Array]:
-        index, start = self.index, int(self.index.inputs.start[op])
-        return [
-            self.values[source][int(index.ports[start + k])]
-            for k, source in enumerate(index.input_lists[op])
-        ]
+        return [self.values[source][port] for source, port in self.index.input_tensors(op)]
 
     def _dtypes(self, op: int) -> list[np.dtype] | None:
         try:
@@ -357,12 +349,9 @@ class _ConstantFolding:
         for op in ops:
             node = type(index.nodes[op])()
             node.CopyFrom(index.nodes[op])
-            node.device, start = "", int(index.inputs.start[op])
+            node.device = ""
             node.attr.pop("_class", None)
-            read = [
-                (source, int(index.ports[start + k]))
-                for k, source in enumerate(index.input_lists[op])
-            ]
+            read = index.input_tensors(op)
             node.name = f"op_{op}"
             node.input[:] = [names.get(end) or as_input(f"op_{end[0]}", end[1]) for end in read]
             nodes.append(node)

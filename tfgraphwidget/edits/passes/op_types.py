@@ -144,9 +144,10 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
             f"{len(specs)}; use " + editor_call("replace") + ".",
             [node.name],
         )
-    start = int(index.inputs.start[op])
-    for k, spec in enumerate(specs or ()):
-        dtypes, port = index.dtypes(data[k]), int(index.ports[start + k])
+    for k, (spec, (source, port)) in enumerate(
+        zip(specs or (), index.input_tensors(op), strict=False)
+    ):
+        dtypes = index.dtypes(source)
         dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
         if dtype and spec.dtype and index.typing.number(dtype) != spec.dtype % 100:
             raise GraphEditError(

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     handles,
     mask_of,
 )
-from tfgraphwidget.naming import colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.naming import colocated_with, split_input, split_tensor, take_free_name
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
 
@@ -161,8 +161,7 @@ class GraphRewrite:
         """
         if not self._used_names:
             self._used_names = self.index.used_names()
-        free = free_name(name, self._used_names)
-        self._used_names.add(free.lower())
+        free = take_free_name(name, self._used_names)
         self._new.append(
             type(self.index.nodes[0])(name=free, op=op_type, input=list(inputs), device=device)
         )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape
+from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape, write_shape
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.sentences import argument_value, drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
@@ -222,12 +222,7 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
     number, node = moves.make("Placeholder", moves.free_name(f"{name}_placeholder"))
     _set_dtype(moves, node, "dtype", dtype)
     shape: Shape = moves.index.shape(op, port)
-    if shape is None:
-        node.attr["shape"].shape.unknown_rank = True
-    else:
-        node.attr["shape"].shape.SetInParent()
-        for size in shape:
-            node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    write_shape(node.attr["shape"].shape, shape)
     moves.notes.append(
         f"{node.name!r} " + drawn_shape(shape) + f" replaces {tensor_text!r} now; feed it."
     )

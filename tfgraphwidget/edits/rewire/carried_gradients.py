@@ -23,7 +23,6 @@ from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
 from tfgraphwidget.edits.rewire.stale_gradients import (
     BackwardOps,
-    inputs_of,
     is_differentiable,
     origin,
 )
@@ -211,7 +210,7 @@ def _entering(backward: BackwardOps, region: set[int]) -> set[Tensor]:
     return {
         tensor
         for op in region
-        for tensor in inputs_of(index, op)
+        for tensor in index.input_tensors(op)
         if tensor[0] in backward.ops
         and tensor[0] not in region
         and index.input_lists[tensor[0]]
@@ -231,7 +230,7 @@ def _leaving(
         for consumer in index.consumer_lists[op]:
             if consumer in region:
                 continue
-            for tensor in inputs_of(index, consumer):
+            for tensor in index.input_tensors(consumer):
                 if tensor[0] == op and is_differentiable(index, tensor):
                     consumers.setdefault(tensor, []).append(consumer)
     pairs = []
@@ -264,7 +263,7 @@ def _by_number(
     numbered = _TUPLE.search(index.names[gradient[0]])
     if numbered is None or len(part) != 1:
         return candidates
-    slots = [t for t in inputs_of(index, next(iter(part))) if is_differentiable(index, t)]
+    slots = [t for t in index.input_tensors(next(iter(part))) if is_differentiable(index, t)]
     if sum(_TUPLE.search(index.names[op]) is not None for op in region) != len(slots):
         return candidates  # some inputs have no gradient
     slot = slots[int(numbered[1] or 0)]
@@ -293,10 +292,10 @@ def _is_handed_on(
     reading = [
         consumer
         for consumer in index.consumer_lists[arriving[0]]
-        if consumer not in gradient_ops and arriving in inputs_of(index, consumer)
+        if consumer not in gradient_ops and arriving in index.input_tensors(consumer)
     ]
     goes_to = _destinations(backward, reading)
-    sources = {tensor for op in part for tensor in inputs_of(index, op) if tensor[0] not in part}
+    sources = {tensor for op in part for tensor in index.input_tensors(op) if tensor[0] not in part}
     givers = set[int]().union(*(_givers(index, source) for source in sources))
     return bool(reading) and (not goes_to or not goes_to.isdisjoint(givers))
 
@@ -360,7 +359,7 @@ def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:
     arriving: dict[str, set[Tensor]] = {}
     consumers: dict[Tensor, list[int]] = {}
     for consumer in sorted(own):
-        for tensor in inputs_of(index, consumer):
+        for tensor in index.input_tensors(consumer):
             is_computed = tensor[0] in backward.ops and bool(index.input_lists[tensor[0]])
             if is_computed and tensor[0] not in own and is_differentiable(index, tensor):
                 arriving.setdefault(backward.scope(consumer), set()).add(tensor)
@@ -396,7 +395,7 @@ def _at_optimizers(backward: BackwardOps, op: int) -> list[ArrivingGradient]:
         for consumer in index.consumer_lists[handles[0]]
         if "Apply" in index.types[consumer]
     ):
-        for tensor in inputs_of(index, update):
+        for tensor in index.input_tensors(update):
             if tensor[0] in backward.ops:
                 consumers.setdefault(tensor, []).append(update)
     return [

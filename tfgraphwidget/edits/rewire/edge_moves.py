@@ -101,14 +101,7 @@ class EdgeMoves:
 
     def current_inputs(self, op: int) -> list[Tensor]:
         """The tensors that an op reads before the edit, in slot order."""
-        start, end = self.index.inputs.start[op : op + 2].tolist()
-        return list(
-            zip(
-                self.index.inputs.values[start:end].tolist(),
-                self.index.ports[start:end].tolist(),
-                strict=True,
-            )
-        )
+        return self.index.input_tensors(op)
 
     def current_control_inputs(self, op: int) -> tuple[int, ...]:
         """The control inputs of an op before the edit."""

@@ -191,12 +191,12 @@ def possible_gradient_notes(
         part: Whether each op is in the part.
     """
     ops = np.flatnonzero(part).tolist()
-    near = {tensor for op in ops for tensor in _inputs(index, op)}
+    near = {tensor for op in ops for tensor in index.input_tensors(op)}
     names = [
         name
         for op, name in enumerate(index.names)
         if "_grad" in name and not part[op] and _is_of_no_op(index, name, renamed)
-        if any(part[source] or (source, port) in near for source, port in _inputs(index, op))
+        if any(part[source] or (source, port) in near for source, port in index.input_tensors(op))
     ]
     if not names:
         return ()
@@ -205,12 +205,6 @@ def possible_gradient_notes(
     )
     way = f"if {they} of {what}, compute the gradients again before you train"
     return (f"{names_text(names)} {are} of no op that is in the graph by that name; {way}.",)
-
-
-def _inputs(index: GraphIndex, op: int) -> Iterable[tuple[int, int]]:
-    """The tensors that an op reads."""
-    start = int(index.inputs.start[op])
-    return ((source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op]))
 
 
 def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bool:

@@ -199,7 +199,7 @@ class BackwardOps:
                 return True
             if self.index.types[tensor[0]] not in SAME_GRADIENT:
                 return False
-            op, tensor = tensor[0], next(inputs_of(self.index, tensor[0]))
+            op, tensor = tensor[0], self.index.input_tensors(tensor[0])[0]
         return False
 
     def _differentiable_consumers(self, op: int) -> Iterator[int]:
@@ -210,7 +210,7 @@ class BackwardOps:
                 continue
             if any(
                 tensor[0] == op and is_differentiable(index, tensor)
-                for tensor in inputs_of(index, consumer)
+                for tensor in index.input_tensors(consumer)
             ):
                 yield consumer
 
@@ -266,7 +266,7 @@ class BackwardOps:
         variable.
         """
         index = self.index
-        inputs = [tensor for tensor in inputs_of(index, op) if is_differentiable(index, tensor)]
+        inputs = [tensor for tensor in index.input_tensors(op) if is_differentiable(index, tensor)]
         alike = [
             tensor for tensor in inputs if shape is not None and index.shape(*tensor) == shape
         ] or inputs
@@ -326,9 +326,9 @@ class _ChangedEdges:
         """
         if self._index.types[op] in WITHOUT_GRADIENT:
             return []
-        old = list(inputs_of(self._index, op))
+        old = self._index.input_tensors(op)
         at = self._after.ids.get(self._name(op))
-        new = [] if at is None else list(inputs_of(self._after, at))
+        new = [] if at is None else self._after.input_tensors(at)
         if len(old) != len(new) or _computes_otherwise(change.before, change.after):
             return [(tensor, None) for tensor in old if is_differentiable(self._index, tensor)]
         pairs = [(a, b) for a, b in zip(old, new, strict=True) if is_differentiable(self._index, a)]
@@ -350,7 +350,9 @@ class _ChangedEdges:
             )
             if is_trained or (name, port) in self._sources:
                 return True
-            for source in inputs_of(index, op) if index.types[op] not in WITHOUT_GRADIENT else ():
+            for source in (
+                index.input_tensors(op) if index.types[op] not in WITHOUT_GRADIENT else ()
+            ):
                 if source not in reached and is_differentiable(index, source):
                     reached.add(source)
                     queue.append(source)
@@ -368,15 +370,6 @@ class _ChangedEdges:
             ):
                 return True
         return False
-
-
-def inputs_of(index: GraphIndex, op: int) -> Iterator[Tensor]:
-    """The tensors that an op reads, in the order of its inputs."""
-    start = int(index.inputs.start[op])
-    return (
-        (source, int(index.ports[start + k]))
-        for k, source in enumerate(index.inputs.row(op).tolist())
-    )
 
 
 def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
@@ -403,7 +396,7 @@ def origin(index: GraphIndex, tensor: Tensor) -> Tensor:
         index.types[tensor[0]] in SAME_GRADIENT
         and "_gradient_op_type" not in index.nodes[tensor[0]].attr
     ):
-        tensor = next(inputs_of(index, tensor[0]))
+        tensor = index.input_tensors(tensor[0])[0]
     return tensor
 
 

@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     handles_of_one,
     is_placeholder,
     listed_variables,
+    write_shape,
 )
 from tfgraphwidget.naming import (
     colocated_with,
@@ -202,11 +203,7 @@ def _is_shape(argument: object, index: GraphIndex) -> bool:  # noqa: ARG001
 
 
 def _write_shape(value: AttrValue, sizes: Iterable[int | None] | None, index: GraphIndex) -> None:  # noqa: ARG001
-    value.shape.SetInParent()
-    if sizes is None:
-        value.shape.unknown_rank = True
-    for size in sizes or ():
-        value.shape.dim.add(size=-1 if size is None else size)
+    write_shape(value.shape, sizes)
 
 
 _Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[["AttrValue", Any, GraphIndex], None]]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.edits.patch import StaleConstant
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.graph import (
     CONSTANTS,
     SIZE_FORWARDING,
@@ -56,7 +56,7 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
             if integers is None
             else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
         )
-    read = EdgeMoves(index).current_inputs(op)
+    read = index.input_tensors(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return size_entries(index, read[0], depth + 1)
     if depth < _DEEPEST and kind in SIZE_VECTORS:
@@ -175,7 +175,7 @@ class SizeConsumer:
 
     def __init__(self, index: GraphIndex, changes: ShapeChanges, op: int) -> None:
         self.index, self.changes, self.op = index, changes, op
-        self.read = EdgeMoves(index).current_inputs(op)
+        self.read = index.input_tensors(op)
 
     def sizes(self, slot: int) -> list[SizeEntry]:
         """The sizes at an input; [] if it is not known.

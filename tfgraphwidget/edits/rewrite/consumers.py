@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfgraphwidget.edits.patch import NodeChange
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.execution_frames import ExecutionFrames
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
@@ -187,7 +186,7 @@ def _writes(index: GraphIndex, consumer: int, of: Tensor) -> bool:
     """Whether an op reads a tensor at an input that must be a reference to a variable."""
     return any(
         end == of and takes_reference(index, consumer, k)
-        for k, end in enumerate(EdgeMoves(index).current_inputs(consumer))
+        for k, end in enumerate(index.input_tensors(consumer))
     )
 
 
@@ -232,10 +231,7 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
         return
     frames, inside = ExecutionFrames(index), set(ops)
     sources = {
-        (source, int(index.ports[index.inputs.start[op] + k]))
-        for op in inside
-        for k, source in enumerate(index.input_lists[op])
-        if source not in inside
+        tensor for op in inside for tensor in index.input_tensors(op) if tensor[0] not in inside
     }
     if len({frames.loop(frames.source_context(tensor)) for tensor in (*sources, *results)}) > 1:
         name = index.names[crossings[0]]

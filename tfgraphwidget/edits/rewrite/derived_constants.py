@@ -301,7 +301,7 @@ def _sequence_lengths(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     index, source = consumer.index, consumer.read[1][0]
     attr = index.nodes[consumer.op].attr
     if index.types[source] == "Fill":
-        source = EdgeMoves(index).current_inputs(source)[1][0]
+        source = index.input_tensors(source)[1][0]
     numbers = _numbers(index, index.nodes[source]) if index.types[source] in CONSTANTS else []
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if attr["seq_dim"].i == k and was in numbers:

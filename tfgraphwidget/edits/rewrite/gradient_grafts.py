@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tfgraphwidget.edits.context import Function, PlanContext, TracedFunction
 from tfgraphwidget.edits.rewire.carried_gradients import PartGradients, can_be_carried
 from tfgraphwidget.edits.rewire.gradients import gradient_scope
-from tfgraphwidget.edits.rewire.stale_gradients import inputs_of
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.graph import GraphIndex
@@ -170,7 +169,7 @@ def _is_needed(
         source == op and port not in redirected
         for consumer in index.consumer_lists[op]
         if consumer not in unused
-        for source, port in inputs_of(index, consumer)
+        for source, port in index.input_tensors(consumer)
     )
 
 

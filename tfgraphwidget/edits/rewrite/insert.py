@@ -30,7 +30,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder
+from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, write_shape
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.sentences import drawn_shape, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec
@@ -63,13 +63,7 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
             f"{dtype!r} is not a dtype that can be fed; give one as 'float32' or tf.uint8."
         )
     node.attr["dtype"].type = number
-    node.attr["shape"].shape.Clear()
-    if shape is None:
-        node.attr["shape"].shape.unknown_rank = True
-    else:
-        node.attr["shape"].shape.SetInParent()
-        for size in shape:
-            node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    write_shape(node.attr["shape"].shape, shape)
     if "_output_shapes" in node.attr:
         del node.attr["_output_shapes"]
 

@@ -320,7 +320,7 @@ class Replace(Command):
         """The same for each input of a single op, which may read one tensor twice."""
         if len(part.ops) > 1:
             return self._fed_by(index, part)
-        reads = EdgeMoves(index).current_inputs(index.ids[part.ops[0]])
+        reads = index.input_tensors(index.ids[part.ops[0]])
         return tuple(tensor_name(index, of) for of in reads if index.types[of[0]] not in HANDLES)
 
     def _call(self, context: PlanContext, part: Part) -> tuple[TracedFunction, tuple[str, ...]]:

@@ -39,7 +39,7 @@ from tfgraphwidget.graph import (
     of_type,
     traversal,
 )
-from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
+from tfgraphwidget.naming import names_text, split_input, split_tensor, take_free_name
 from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -69,8 +69,7 @@ class _NewFunctions:
         """A new function under a free name; the same one for what does the same."""
         key = old, definition.SerializeToString(deterministic=True)
         if key not in self.definitions:
-            definition.signature.name = free_name(f"{old}_resized", self.names)
-            self.names.add(definition.signature.name.lower())
+            definition.signature.name = take_free_name(f"{old}_resized", self.names)
             self.definitions[key] = definition
         return self.definitions[key]
 
@@ -301,7 +300,7 @@ class Resizing:
             if not references:
                 continue
             first = 1 if node.op in BRANCHES else 0
-            sources = EdgeMoves(index).current_inputs(op)[first:]
+            sources = index.input_tensors(op)[first:]
             argument_sizes = tuple(tuple(changes.dimensions(source)) for source in sources)
             previous = self._calls.get(node.name)
             if previous is not None and not any(argument_sizes):
@@ -479,7 +478,7 @@ def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
     on.
     """
     for _ in range(_MOST_PASSED):
-        kind, read = index.types[handle[0]], EdgeMoves(index).current_inputs(handle[0])
+        kind, read = index.types[handle[0]], index.input_tensors(handle[0])
         if kind == "TensorArrayV3":
             return handle[0]
         if kind not in SIZE_FORWARDING | V1_CONTROL_FLOW or not read:

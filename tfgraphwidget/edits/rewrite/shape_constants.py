@@ -9,7 +9,7 @@ from typing import cast
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import constant_sizes
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import free_name, split_input
+from tfgraphwidget.naming import split_input, take_free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 
@@ -125,9 +125,7 @@ class SizeRewriter:
         return one.consumer
 
     def _free(self, base: str) -> str:
-        name = free_name(base, self.used_names)
-        self.used_names.add(name.lower())
-        return name
+        return take_free_name(base, self.used_names)
 
     def _add(self, name: str, op_type: str, inputs: Iterable[str], **attributes: int) -> str:
         node = type(self.after.nodes[0])(name=self._free(name), op=op_type, input=inputs)

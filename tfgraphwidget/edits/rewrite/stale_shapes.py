@@ -99,7 +99,7 @@ def _reshapes_of_unknown(
         for op, kind in enumerate(index.types)
         if kind == "Reshape"
         and index.input_lists[op]
-        and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
+        and index.shape(*index.input_tensors(op)[0]) is None
     ]
     undone_by = traversal.forward(index, sources) if blind else ()
     for op in (op for op in blind if undone_by[op]):
@@ -515,7 +515,7 @@ def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant
     for loop in index.consumer_lists[consumer.op]:
         if index.types[loop] not in WHILE_LOOPS:
             continue
-        for source, _ in EdgeMoves(index).current_inputs(loop):
+        for source, _ in index.input_tensors(loop):
             bounds = [source, *(index.input_lists[source] if index.types[source] == "Max" else ())]
             for op in (op for op in bounds if index.types[op] in CONSTANTS):
                 if constant_integers(index, index.nodes[op]) == [was]:

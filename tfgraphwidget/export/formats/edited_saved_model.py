@@ -34,7 +34,7 @@ from tfgraphwidget.export.state.exported_subgraph import ops_needed
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
-from tfgraphwidget.naming import free_name, split_input, split_tensor
+from tfgraphwidget.naming import split_input, split_tensor, take_free_name
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import editor_call
@@ -290,8 +290,7 @@ def _rename_nodes(
     names_in_use = {name.lower() for name in used_names}
     new_names: dict[str, str] = {}
     for name in names:
-        new_names[name] = free_name(f"{name}_frozen", names_in_use)
-        names_in_use.add(new_names[name].lower())
+        new_names[name] = take_free_name(f"{name}_frozen", names_in_use)
     if not new_names:
         return list(nodes)
     renamed = []

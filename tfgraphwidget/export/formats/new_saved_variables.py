@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions, handles
-from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.naming import free_name, split_tensor, take_free_name
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -80,8 +80,7 @@ def new_variables(
             raise CannotHold(
                 f"{variable.handle!r} is a new variable without an initial value of its own"
             )
-        attribute = free_name(_NO_NAME.sub("_", variable.handle), names_in_use)
-        names_in_use.add(attribute.lower())
+        attribute = take_free_name(_NO_NAME.sub("_", variable.handle), names_in_use)
         saved_variables.append(
             NewVariable(
                 variable,

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     needed_ops,
     pairs,
     reachable_functions,
+    write_shape,
 )
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
@@ -421,7 +422,7 @@ class ObjectGraphEdit:
             op, port = pairs(self._after, [tensors[new]])[0]
             declared = fields[key].tensor_spec_value.shape
             shape = type(declared)()
-            _set_shape(shape, self._after.shape(op, port))
+            write_shape(shape, self._after.shape(op, port))
             if declared != shape:
                 declared.CopyFrom(shape)
                 saved.ClearField("function_spec")
@@ -451,7 +452,7 @@ class ObjectGraphEdit:
             spec = fields[key].tensor_spec_value
             spec.name = key
             spec.dtype = self._after.typing.number(self._after.dtypes(op)[port])
-            _set_shape(spec.shape, self._after.shape(op, port))
+            write_shape(spec.shape, self._after.shape(op, port))
 
     def output_shape(self, signature: str, key: str) -> TensorShapeProto | None:
         """The static shape that the function of a signature declares for an output; None for
@@ -558,7 +559,7 @@ class ObjectGraphEdit:
             for spec, shape in (
                 zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ()
             ):
-                _set_shape(spec.shape, shape)
+                write_shape(spec.shape, shape)
             self._set_function_inputs(name, by_name[name])
 
     def _set_function_inputs(self, name: str, function: FunctionDef) -> None:
@@ -890,15 +891,6 @@ def _check_keys(
         not f.HasField("tensor_spec_value") for f in fields.values()
     ):
         raise GraphEditError(f"signature {signature!r} has values that are several tensors")
-
-
-def _set_shape(proto: TensorShapeProto, shape: Shape) -> None:
-    """Let a TensorShapeProto be a static shape."""
-    proto.Clear()
-    if shape is None:
-        proto.unknown_rank = True
-    for size in shape or ():
-        proto.dim.add(size=-1 if size is None else size)
 
 
 def _function_shapes(

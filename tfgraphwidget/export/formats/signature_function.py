@@ -201,9 +201,7 @@ class _Tensors:
 
     def inputs(self, op: int) -> list[str]:
         """The inputs of an op."""
-        start = self._index.inputs.start
-        ports = self._index.ports[start[op] : start[op + 1]].tolist()
-        return [self.tensor(*end) for end in zip(self._index.input_lists[op], ports, strict=True)]
+        return [self.tensor(*end) for end in self._index.input_tensors(op)]
 
     def tensor(self, op: int, port: int) -> str:
         """The name of a tensor."""

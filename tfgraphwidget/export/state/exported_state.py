@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     of_type,
     own_ops,
 )
-from tfgraphwidget.naming import HOW_TO_TRUST, free_name, names_text
+from tfgraphwidget.naming import HOW_TO_TRUST, names_text, take_free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, in_cell
 from tfgraphwidget.sources import tf_protos
@@ -225,9 +225,7 @@ class _AssignOps:
         return bool(tensor_shape(value_shape).is_compatible_with(shape))
 
     def _free(self, base: str) -> str:
-        name = free_name(base, self._used_names)
-        self._used_names.add(name.lower())
-        return name
+        return take_free_name(base, self._used_names)
 
 
 def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:

@@ -19,7 +19,7 @@ from tfgraphwidget.graph import (
     pairs,
     traversal,
 )
-from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocated_with, split_input, split_tensor, take_free_name
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -185,9 +185,7 @@ class _InputPlaceholders:
         )
 
     def _free(self, base: str) -> str:
-        name = free_name(base, self._used_names)
-        self._used_names.add(name.lower())
-        return name
+        return take_free_name(base, self._used_names)
 
 
 def without_remote_devices(

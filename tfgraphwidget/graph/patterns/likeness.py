@@ -71,10 +71,8 @@ class _Likeness:
 
     def inputs(self, op: int) -> list[Tensor]:
         """What an op reads through Identity ops and reads."""
-        start = int(self.index.inputs.start[op])
         tensors = []
-        for k, source in enumerate(self.index.input_lists[op]):
-            port = int(self.index.ports[start + k])
+        for source, port in self.index.input_tensors(op):
             is_through = self.through.mask[source] and port == 0
             tensors.append(
                 (int(self.through.op[source]), int(self.through.port[source]))

@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     control_flow_ops,
     side_effects,
 )
-from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
+from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor, take_free_name
 from tfgraphwidget.runtime.functions.body_import import (
     InlinedModule,
     OwnNodes,
@@ -340,8 +340,7 @@ def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict
         return {f"{name}:0": graph.capture(tensor) for name, tensor in state_tensors.items()}
     captured = {}
     for name, tensor in state_tensors.items():
-        placeholder = free_name(f"{identifier(name)}_captured", names_in_use)
-        names_in_use.add(placeholder.lower())
+        placeholder = take_free_name(f"{identifier(name)}_captured", names_in_use)
         captured[f"{name}:0"] = graph.capture(tensor, name=placeholder)
     return captured
 

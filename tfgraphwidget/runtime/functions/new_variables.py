@@ -11,7 +11,7 @@ from typing import Any
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Member, VariableDef
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import take_free_name
 from tfgraphwidget.runtime.functions.edited_function import NewHandle
 from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import variable_definition
@@ -100,8 +100,7 @@ def lift(
     state, names, nodes, variables = patch.new_state, [], [], []
     for handle in handles:
         live, own = state[handle.node.name], handle.node.name
-        name = free_name(own, names_in_use)
-        names_in_use.add(name.lower())
+        name = take_free_name(own, names_in_use)
         names.append(name)
         if as_ops:
             trainable = definitions[own].trainable if own in definitions else live.trainable

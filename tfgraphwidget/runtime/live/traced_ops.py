@@ -205,10 +205,7 @@ def trace_function(
     body, name = _function(function)
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
-        inputs = [
-            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
-            for k, (dtype, shape) in enumerate(specs)
-        ]
+        inputs = _placeholders(specs)
         outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
@@ -217,6 +214,13 @@ def trace_function(
         tuple(t.name for t in outputs),
         graph,
     )
+
+
+def _placeholders(specs: Sequence[tuple[str, Shape]]) -> list[Tensor]:
+    return [
+        tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
+        for k, (dtype, shape) in enumerate(specs)
+    ]
 
 
 def trace_gradient(
@@ -242,10 +246,7 @@ def trace_gradient(
     body, name = _function(function)
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
-        inputs = [
-            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
-            for k, (dtype, shape) in enumerate(specs)
-        ]
+        inputs = _placeholders(specs)
         *tensors, arriving = inputs
         with tf.compat.v1.name_scope("gradient/forward/"):
             (output,) = _call(body, name, tensors, options or {})

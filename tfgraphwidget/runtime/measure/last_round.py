@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     Loop,
     enclosing_blocks,
 )
-from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, split_input, split_tensor, take_free_name
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
@@ -335,8 +335,7 @@ class _Keeper:
 
     def _add(self, kind: str, inputs: Sequence[str], **dtypes: str) -> str:
         """Add an op, and return its name."""
-        name = free_name(f"last_round/{kind}", self._used_names)
-        self._used_names.add(name.lower())
+        name = take_free_name(f"last_round/{kind}", self._used_names)
         node = tf_protos.NodeDef(name=name, op=kind, input=inputs)
         for attribute, dtype in dtypes.items():
             node.attr[attribute].type = tf.as_dtype(dtype).as_datatype_enum

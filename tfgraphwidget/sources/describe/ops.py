@@ -69,10 +69,7 @@ def describe_op(index: GraphIndex, i: int) -> OpDescription:
         The facts; what the file does not say, or says wrongly, is "unknown".
     """
     node = index.nodes[i]
-    start = index.inputs.start[i]
-    sources = [
-        (source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])
-    ]
+    sources = index.input_tensors(i)
     consumers = _consumers(index, i)
     return OpDescription(
         device=node.device,
@@ -118,12 +115,9 @@ def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
     """Output -> names of the ops that read it, once for each time they do."""
     consumers: dict[int, list[str]] = {}
     for consumer in dict.fromkeys(index.consumer_lists[i]):
-        start = index.inputs.start[consumer]
-        for slot, source in enumerate(index.input_lists[consumer]):
+        for source, port in index.input_tensors(consumer):
             if source == i:
-                consumers.setdefault(int(index.ports[start + slot]), []).append(
-                    index.names[consumer]
-                )
+                consumers.setdefault(port, []).append(index.names[consumer])
     return consumers
 
 

@@ -6,12 +6,13 @@ Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple, cast
 
-from tfgraphwidget.graph import ReshapedTyping, Shape, Shapes, Typing
+from tfgraphwidget.graph import DerivedTyping, ReshapedTyping, Shape, Shapes, Typing
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef, OpDef
 
@@ -149,10 +150,9 @@ class OpTypes:
 
 
 @dataclass(frozen=True, eq=False)
-class TypingWithFunctions:
+class TypingWithFunctions(DerivedTyping):
     """The typing of `base`, and of ops whose type is one of further functions."""
 
-    base: Typing
     functions: Mapping[str, FunctionDef]
 
     @cached_property
@@ -171,21 +171,43 @@ class TypingWithFunctions:
         """
         return (self._types if op_type in self.functions else self.base).definition(op_type)
 
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with further functions."""
+        return TypingWithFunctions(self.base, {**self.functions, **functions})
+
+
+class TypingByOpTypes(ABC):
+    """What a typing says by the types of ops alone."""
+
+    types: OpTypes
+
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.types.dtypes(node)
+
+    def definition(self, op_type: str) -> OpDef | None:
+        """The OpDef of an op type, or of the function of that name; None for an unknown type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
+        return self.types.definition(op_type)
+
+    @abstractmethod
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output; None when it is unknown."""
-        return self.base.shape(op, port)
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
-        return self.base.number(dtype)
+        return dtype_number(dtype)
 
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with further functions."""
-        return TypingWithFunctions(self.base, {**self.functions, **functions})
+        """The same with op types that are functions which an edit has added."""
+        return TypingWithFunctions(self, functions)
 
 
 def _dtypes(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tfgraphwidget.graph import (
     SCALAR_PLACEHOLDERS,
     SHAPE_EQUIVALENTS,
     Shape,
+    write_shape,
 )
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
@@ -73,11 +74,7 @@ def shape_from_proto(proto: TensorShapeProto) -> Shape:
 def shape_proto(shape: Shape) -> TensorShapeProto:
     """The message of a static shape, as attributes of NodeDefs have it."""
     message: TensorShapeProto = tf_protos.AttrValue().shape
-    if shape is None:
-        message.unknown_rank = True
-    else:
-        message.SetInParent()
-        message.dim.extend(type(message).Dim(size=-1 if size is None else size) for size in shape)
+    write_shape(message, shape)
     return message
 
 

@@ -22,23 +22,20 @@ from tfgraphwidget.graph import (
     REF_HANDLES,
     SHAPE_EQUIVALENTS,
     NodesByName,
-    ReshapedTyping,
     Shape,
-    Shapes,
-    Typing,
 )
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, fatal_inputs, why_fatal
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
-from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
+from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingByOpTypes
 from tfgraphwidget.sources.inference.shape_functions import (
     INFERRED,
     ShapeMismatch,
     output_shapes,
     shape_from_proto,
 )
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, VersionDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, VersionDef
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a
@@ -71,7 +68,7 @@ def is_own_shapes_only() -> bool:
 
 
 @dataclass(eq=False)
-class NodeTyping:
+class NodeTyping(TypingByOpTypes):
     """Dtypes and shapes of NodeDefs.
 
     `library` gives the FunctionDefs they may call, by name, `versions` the rules that TensorFlow
@@ -82,18 +79,6 @@ class NodeTyping:
     types: OpTypes
     library: Callable[[], Mapping[str, FunctionDef]]
     versions: Callable[[], VersionDef]
-
-    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
-        return self.types.dtypes(node)
-
-    def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type, or of the function of that name; None for an unknown type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
-        return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output; None when it is unknown."""
@@ -111,18 +96,6 @@ class NodeTyping:
     @cached_property
     def _derivation(self) -> DerivedShapes:
         return DerivedShapes(self._by_name, self.definition, self.versions().producer)
-
-    def number(self, dtype: str) -> DataType.ValueType:
-        """TensorFlow's number of a dtype."""
-        return dtype_number(dtype)
-
-    def with_shapes(self, shapes: Shapes) -> Typing:
-        """The same with the static shapes that edits changed."""
-        return ReshapedTyping(self, shapes)
-
-    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added."""
-        return TypingWithFunctions(self, functions)
 
     @cached_property
     def _shapes_by_op(self) -> dict[str, tuple[Shape, ...]]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import take_free_name
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
@@ -62,8 +62,7 @@ class Captures:
             info = infos.get(id(variable.handle)) or CaptureInfo(
                 variable.name.partition(":")[0], variable.trainable
             )
-            name = free_name(info.name, used_names)
-            used_names.add(name.lower())
+            name = take_free_name(info.name, used_names)
             alias[placeholder.op.name] = name
             variables[name] = CapturedVariable(variable, placeholder, info)
         return cls(alias, variables)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
+from tfgraphwidget.graph import Member, Shape, VariableDef
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
+from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingByOpTypes
 from tfgraphwidget.sources.live.captures import Captures
 from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
 from tfgraphwidget.sources.live.shapes import tensor_shape
@@ -20,11 +20,9 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_def_bytes, graph_functions
 from tfgraphwidget.tf_types import (
     ContextDef,
-    DataType,
     FunctionDef,
     LibraryFunction,
     NodeDef,
-    OpDef,
     QueueRunner,
     QueueRunnerDef,
     VersionDef,
@@ -36,7 +34,7 @@ _WHOLE_GRAPH_IF_OVER = 1 / 8
 
 
 @dataclass(eq=False)
-class LiveTyping:
+class LiveTyping(TypingByOpTypes):
     """The dtypes and shapes of a live graph's tensors; `captures` are the ops shown under other
     names.
     """
@@ -45,33 +43,9 @@ class LiveTyping:
     types: OpTypes
     captures: Captures
 
-    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtype of each output of a NodeDef."""
-        return self.types.dtypes(node)
-
-    def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type, or of the function of that name; None for an unknown type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
-        return self.types.definition(op_type)
-
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output; None when it is unknown."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
-
-    def number(self, dtype: str) -> DataType.ValueType:
-        """TensorFlow's number of a dtype."""
-        return dtype_number(dtype)
-
-    def with_shapes(self, shapes: Shapes) -> Typing:
-        """The same with the static shapes that edits changed."""
-        return ReshapedTyping(self, shapes)
-
-    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
-        """The same with op types that are functions which an edit has added."""
-        return TypingWithFunctions(self, functions)
 
 
 class Stamp(NamedTuple):

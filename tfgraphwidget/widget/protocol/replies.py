@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tfgraphwidget.sources import Parameter
 from tfgraphwidget.widget.protocol.requests import Feed, Init, Mode
 from tfgraphwidget.widget.save_formats import SaveFormat
 
@@ -410,23 +411,6 @@ class OpTypeList:
     types: tuple[OpType, ...]
     total: int
     likely: tuple[LikelyType, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """A parameter that a form asks for; `default` is Python, "" without one.
-
-    See `sources.Parameter`.
-    """
-
-    name: str
-    kind: Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
-    many: bool
-    required: bool
-    default: str
-    allowed: tuple[str, ...]
-    minimum: int | None
-    about: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 from tfgraphwidget.export import SaveOption
 from tfgraphwidget.naming import first_paragraph
+from tfgraphwidget.sources import Parameter
 from tfgraphwidget.widget.edit_buttons import EditButton, FormField, buttons, other_forms
 from tfgraphwidget.widget.protocol import (
     Attribute,
@@ -33,7 +34,6 @@ from tfgraphwidget.widget.protocol import (
     NearMatch,
     Offer,
     OpType,
-    Parameter,
     PartState,
     PatternMatches,
     Piece,

@@ -3,9 +3,9 @@
 import type { CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import { FORMS, type State } from "../../protocol/messages";
-import { FieldSet, type Values } from "../controls/fields";
-import { submitButton } from "../controls/form-fields";
-import { disable, element, releaseFocus, setAttributes, uniqueId } from "../dom";
+import { FieldSet } from "../controls/fields";
+import type { Values } from "../controls/form-fields";
+import { disable, element, releaseFocus, uniqueId } from "../dom";
 import { createClonePreview, PreviewRequests } from "./clone-preview";
 
 const [INTO, ...OPTIONS] = FORMS.clone;
@@ -16,8 +16,8 @@ export function createCloneForm(parts: Parts): HTMLElement {
   const name = new FieldSet(INTO ? [INTO] : [], parts);
   const options = new FieldSet(OPTIONS, parts);
   const why = element("p", { class: "tgw-hint", id: uniqueId() });
-  const submit = submitButton("Clone");
-  setAttributes(submit, { class: "tgw-primary", "aria-describedby": why.id });
+  const attributes = { type: "submit", class: "tgw-primary", "aria-describedby": why.id };
+  const submit = element("button", attributes, "Clone");
   const line = element("div", { class: "tgw-clone-line" }, submit, name.root);
   const preview = createClonePreview(parts);
   const form = element("form", { class: "tgw-clone" }, line, why, options.root, preview);

@@ -5,12 +5,18 @@ import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
 import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
+import { commandForm, type EditCommand } from "../controls/edit-form";
+import { showForm } from "../controls/form-slot";
 import { markedAt, unmarked } from "../controls/meanings";
 import { Popover } from "../controls/menus";
 import { element, focusAround, setAttributes } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
-import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
+import {
+  ADD_MODEL,
+  COMPARE_WITH,
+  type OtherGraphForm,
+  otherGraphForm,
+} from "../other-graphs/other-graphs";
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
 import { type Target, targetAt, targetOf } from "./target";
 
@@ -82,8 +88,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const title = `${command.name}: ${subject}`;
     showDialog(command.name, commandForm(command, parts, close), title, command.title);
   };
-  const otherGraph = ({ name, create }: OtherGraphForm, source = "") =>
-    showDialog(name, create(parts, source, close));
+  const otherGraph = (other: OtherGraphForm, source = "") =>
+    showDialog(other.name, otherGraphForm(other, parts, close, source));
   const values = async (name: string) => {
     // where its value is shown
     if (name !== "" && store.value.picked !== name) await actions.inspect(name);

@@ -25,7 +25,7 @@ import { cannotClone } from "../clone/clone-form";
 import { copyToClipboard } from "../controls/copy-button";
 import { aboutText } from "../controls/descriptions";
 import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
-import { applyCommand, type EditCommand } from "../controls/edit-form";
+import { applyCall, callOf, type EditCommand } from "../controls/edit-form";
 import { commandItem, type MenuItem } from "../controls/menus";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import type { Target } from "./target";
@@ -377,7 +377,7 @@ function editEntries(
     const act = async () => {
       await first();
       if (command.fields) context.form(command);
-      else await applyCommand(command, context);
+      else await applyCall(context, callOf(command));
     };
     const text = command.fields ? `${command.name} …` : command.name;
     return [{ id: name, text, act, key: name === "remove" ? shortcutOf("remove") : "" }];

@@ -1,7 +1,8 @@
 // The edits that apply to the inspected op, the selection or the whole graph, with the fields of
 // their forms.
 
-import type { CommandName } from "../../interaction/edits";
+import { type CommandName, quote } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
 import {
   EDIT_BUTTONS,
   type EditButton,
@@ -9,8 +10,9 @@ import {
   type InspectReply,
   type ModelEnd,
 } from "../../protocol/messages";
+import type { Store } from "../../state/store";
 import type { EditCommand } from "./edit-form";
-import type { Field } from "./fields";
+import { type Field, splitName } from "./form-fields";
 
 type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
 
@@ -80,6 +82,23 @@ export function moveCommand({ name }: InspectReply): EditCommand {
   };
 }
 
+/** "Replace all" of the pattern that is in the search box. */
+export function replaceSearched({ store }: Pick<Parts, "store">): EditCommand {
+  const { fields = [], ...command } = commandOf(buttonOf("replace_all"), [], NOTHING);
+  return {
+    ...command,
+    fields: fields.filter(({ key }) => key !== "pattern"),
+    get options() {
+      return { pattern: quote(searchedPattern(store)) };
+    },
+  };
+}
+
+/** The pattern of the search box, if the query is one. */
+export function searchedPattern(store: Store): string {
+  return store.value.found?.matches?.text ?? "";
+}
+
 /** "Replace input" of the one that is chosen among the inputs of the graph. */
 export function inputSizeCommand(inputs: readonly ModelEnd[]): EditCommand {
   const choices = inputs.map(({ op, tensor, shape, dtype }) => ({
@@ -95,7 +114,7 @@ export function inputSizeCommand(inputs: readonly ModelEnd[]): EditCommand {
     what: [],
     fields: [
       { key: "what", label: "Input", kind: "choice", choices, none: NO_INPUT },
-      ...fieldsOf("set_input"),
+      ...(commandOf(buttonOf("set_input"), [], NOTHING).fields ?? []),
     ],
     previewed: true,
   };
@@ -121,21 +140,15 @@ function commandOf(
   };
 }
 
-/** What the form of an edit asks for, before anything is known of what is edited. */
-export function fieldsOf(name: CommandName): Field[] {
-  const { fields = [] } = EDIT_BUTTONS.find(({ command }) => command === name) ?? {};
-  return fields.map((field) => fieldOf(field, NOTHING));
+function buttonOf(name: CommandName): (typeof EDIT_BUTTONS)[number] {
+  const found = EDIT_BUTTONS.find(({ command }) => command === name);
+  if (!found) throw new Error(`There is no button ${name}.`);
+  return found;
 }
 
 function fieldOf({ known: source, ...field }: FormField, known: Known): Field {
   if (source === "name") return { ...field, ...splitName(known.name) };
   return source ? { ...field, initial: known[source] } : field;
-}
-
-/** A name as its last part, which is edited, and the scope before it. */
-export function splitName(name: string): { initial: string; prefix: string } {
-  const start = name.lastIndexOf("/") + 1;
-  return { initial: name.slice(start), prefix: name.slice(0, start) };
 }
 
 /** What forms begin with, of the op or scope that is looked at. */

@@ -1,21 +1,11 @@
-// Edit buttons with inline forms below them. Enter applies, Escape closes.
-import { type CommandName, type EditCall, type Options, quote } from "../../interaction/edits";
+// Forms, and edit buttons with forms below them. Enter applies, Escape closes.
+import type { CommandName, EditCall, Options } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import {
-  button,
-  type Child,
-  element,
-  ICONS,
-  icon,
-  releaseFocus,
-  scrollToShow,
-  taskButton,
-} from "../dom";
-import { type ApplyOp, opForm } from "../forms/op-form";
-import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
+import { type Child, element, ICONS, icon, taskButton, whileBusy } from "../dom";
 import { createEditPreview } from "./edit-preview";
-import { type Field, type FieldKind, FieldSet, type Values } from "./fields";
-import { createForm, submitButton } from "./form-fields";
+import { FieldSet } from "./fields";
+import type { Field, Values } from "./form-fields";
+import { FormSlot } from "./form-slot";
 
 /** One edit as a button: `what` it is of, and the fields that must be filled in first. */
 export interface EditCommand {
@@ -33,133 +23,132 @@ export interface EditCommand {
   readonly keywords?: string;
 }
 
-/** The kinds of fields that hold text; the others hold Python literals. */
-const TEXTS: readonly FieldKind[] = ["text", "choice", "file", "tensor", "op_type", "signature"];
+/** Do what a form is for; resolves to whether it was done. If not, the status says why. */
+type Apply = (values: Values, options: Options) => Promise<boolean>;
 
-/** The values of a form as arguments of the edit. */
-export function argumentsOf(fields: readonly Field[], values: Values): Options {
-  const isFilled = (key: string) => (values[key] ?? "").trim() !== "";
-  const filled = fields.filter(
-    ({ key, optional, inScope }) => key !== "what" && (inScope || !optional || isFilled(key)),
-  );
-  return Object.fromEntries(
-    filled.map(({ key, kind = "text", prefix = "", inScope }) => {
-      const typed = (values[key] ?? "").trim();
-      const value = inScope
-        ? [typed.replace(/\/+$/, ""), inScope].filter(Boolean).join("/")
-        : typed;
-      return [key, TEXTS.includes(kind) ? quote(`${prefix}${value}`) : value];
-    }),
-  );
+interface FormButton {
+  readonly text: string;
+  readonly title: string;
+  readonly apply: Apply;
 }
 
-interface FormSpec {
+export interface FormSpec {
   readonly fields: readonly Field[];
-  /** Whether it was done; if not, the status says why. */
-  readonly apply: (values: Values) => Promise<boolean>;
-  readonly close: () => void;
+  readonly apply: Apply;
   /** What the button says. */
-  readonly submit?: string;
+  readonly submit?: string | ((values: Values) => string);
+  /** Buttons beside it. */
+  readonly others?: readonly FormButton[];
+  /** What is above the fields. */
+  readonly head?: readonly Child[];
+  /** What it is called. */
+  readonly label?: string;
   /** The edit that is previewed. */
-  readonly call?: ((values: Values) => EditCall) | undefined;
+  readonly call?: (values: Values, options: Options) => EditCall;
 }
 
-/** A form of fields. */
-export function fieldsForm(
-  { fields, apply, close, submit = "Apply", call }: FormSpec,
+/** What a button says while fields are yet to come. */
+const NEXT = "Next";
+
+/**
+ * A form: Enter applies it, Escape closes it. The field that is refused says why, else the status
+ * does.
+ */
+export function createForm(
+  { fields, apply, submit = "Apply", others = [], head = [], label, call }: FormSpec,
   parts: Parts,
+  close: (isDone: boolean) => void,
 ): HTMLFormElement {
-  const set = new FieldSet(fields, parts, () => preview?.update(true));
+  const { store } = parts;
+  const set = new FieldSet(fields, parts, () => update(true));
   const preview =
-    call && createEditPreview(parts, () => (form.checkValidity() ? call(set.values()) : null));
-  const form = setsForm(
-    { sets: [set], submit, content: [set.root, ...(preview ? [preview.root] : [])] },
-    parts,
-    () => apply(set.values()),
-    () => {
-      preview?.close();
-      close();
-    },
-  );
-  form.addEventListener("input", () => preview?.update());
-  preview?.update(true);
-  return form;
-}
-
-interface SetsSpec {
-  readonly sets: readonly FieldSet[];
-  readonly submit: string;
-  readonly content: readonly Child[];
-}
-
-/** A form of several sets of fields: the field that is refused says why, else the status does. */
-export function setsForm(
-  { sets, submit, content }: SetsSpec,
-  { store }: Pick<Parts, "store">,
-  apply: () => Promise<boolean>,
-  close: () => void,
-): HTMLFormElement {
-  const run = async () => {
-    for (const set of sets) set.refuse("");
-    if (!sets.every((set) => set.check())) return;
-    if (await apply()) return close();
-    const { text = "", argument = "", fixes = [] } = store.value.status ?? {};
-    const isSaid = sets.some((set) => set.refuse(text, argument));
-    if (isSaid && fixes.length === 0) store.set({ status: null });
+    call &&
+    createEditPreview(parts, () =>
+      form.checkValidity() ? call(set.values(), set.options()) : null,
+    );
+  const update = (soon = false) => {
+    const text = typeof submit === "string" ? submit : submit(set.values());
+    main.textContent = set.waits() ? NEXT : text;
+    preview?.update(soon);
   };
-  return createForm({ content, buttons: [submitButton(submit)], submit: run, close });
+  const end = (isDone: boolean) => {
+    preview?.close();
+    close(isDone);
+  };
+  const run = async (act: Apply) => {
+    set.refuse("");
+    const isNext = set.waits();
+    await set.settled();
+    if (!set.check() || isNext) return;
+    if (await act(set.values(), set.options())) return end(true);
+    const { text = "", argument = "", fixes = [] } = store.value.status ?? {};
+    if (set.refuse(text, argument) && fixes.length === 0) store.set({ status: null });
+    update();
+  };
+  const main = element("button", { type: "submit", class: "tgw-button" });
+  // The field keeps the focus: what it does when it loses it would move the button away.
+  main.addEventListener("mousedown", (event) => event.preventDefault());
+  const buttons = others.map(({ text, title, apply: act }) =>
+    taskButton({ class: "tgw-button tgw-quiet", title }, () => run(act), text),
+  );
+  const form: HTMLFormElement = element(
+    "form",
+    { class: "tgw-inline", novalidate: true, "aria-label": label },
+    ...head,
+    set.root,
+    ...(preview ? [preview.root] : []),
+    // In a small panel the buttons stay in view.
+    element("div", { class: "tgw-foot" }, main, ...buttons),
+  );
+  form.addEventListener("input", () => update());
+  form.addEventListener("change", () => update());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(main, () => run(apply));
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    end(false);
+  });
+  update(true);
+  return form;
 }
 
 /** The edit that a form describes. */
 export function callOf(
-  { command, what, fields = [], options = {} }: EditCommand,
-  values: Values,
+  { command, what, options = {}, fields = [] }: EditCommand,
+  { what: chosen }: Values = {},
+  filled: Options = {},
 ): EditCall {
-  const { what: chosen } = values;
+  const isFunction = ({ key, kind }: Field) =>
+    (kind === "op_type" || kind === "replacement") && !filled[key]?.startsWith('"');
   return {
     command,
     what: chosen ? [chosen] : what,
-    options: { ...options, ...argumentsOf(fields, values) },
+    options: { ...options, ...filled },
+    variables: fields.filter(isFunction).map(({ key }) => key),
   };
 }
 
-/** Make the edit, with the values of its form; resolves to whether it was made. */
-export function applyCommand(
-  command: EditCommand,
-  { actions }: Pick<Parts, "actions">,
-  values: Values = {},
-): Promise<boolean> {
-  const { command: name, what, options } = callOf(command, values);
-  return actions.edits.change(name, what, options);
+/** Make an edit; resolves to whether it was made. */
+export function applyCall({ actions }: Pick<Parts, "actions">, call: EditCall): Promise<boolean> {
+  return actions.edits.change(call.command, call.what, call.options, call.variables);
 }
 
 /** The form of an edit, which it makes. */
 export function commandForm(
   command: EditCommand,
   parts: Parts,
-  close: () => void,
+  close: (isDone: boolean) => void,
 ): HTMLFormElement {
-  const { command: name, what, fields = [], options: fixed = {}, previewed } = command;
-  const [field] = fields;
-  if (name === "replace_all") return replaceAllForm(fields, searchedPattern(parts), parts, close);
-  if (field?.kind !== "op_type" || (name !== "insert" && name !== "replace"))
-    return fieldsForm(
-      {
-        fields,
-        apply: (values) => applyCommand(command, parts, values),
-        close,
-        call: previewed ? (values) => callOf(command, values) : undefined,
-      },
-      parts,
-    );
-  const apply: ApplyOp = ({ options, variables }) =>
-    parts.actions.edits.change(name, what, { ...fixed, ...options }, variables);
-  return opForm(
-    { command: name, what, key: field.key, initial: field.initial ?? "" },
-    parts,
-    apply,
-    close,
-  );
+  const { command: name, what, previewed } = command;
+  const isOnOp = name === "insert" || name === "replace";
+  const place = isOnOp ? { place: { command: name, what: [...what] } } : {};
+  const fields = command.fields?.map((field) => ({ ...field, ...place })) ?? [];
+  const call = (values: Values, options: Options) => callOf(command, values, options);
+  const apply: Apply = (values, options) => applyCall(parts, call(values, options));
+  return createForm({ fields, apply, ...(previewed && { call }) }, parts, close);
 }
 
 /** Buttons for edits, and others; below them the form of the one that was clicked. */
@@ -181,7 +170,7 @@ export function commandEntry(
 ): ButtonEntry {
   return command.fields
     ? { ...command, form: (close) => commandForm(current(), parts, close) }
-    : { ...command, act: () => applyCommand(command, parts) };
+    : { ...command, act: () => applyCall(parts, callOf(command)) };
 }
 
 /**
@@ -203,74 +192,29 @@ export function buttonsWithForms(
   parts: Parts,
   ...others: HTMLElement[]
 ): HTMLElement {
-  const slot = element("div", { class: "tgw-form-slot" });
+  const slot = new FormSlot(parts);
   const group = element("div", { class: "tgw-derive", role: "group", "aria-label": label });
-  const openers: HTMLButtonElement[] = [];
-  const close = () => {
-    releaseFocus(slot);
-    slot.replaceChildren();
-    for (const opener of openers) opener.setAttribute("aria-expanded", "false");
-    parts.store.set({ picking: null, edited: [] });
-  };
   for (const entry of entries) {
     const { command, name, title } = entry;
     const attributes = { class: "tgw-button", title, "data-change": command };
-    if ("act" in entry) {
-      const text = entry.opens ? `${name} …` : name;
-      const control = taskButton(attributes, () => entry.act(control), text);
-      group.append(control);
+    if ("form" in entry) {
+      group.append(slot.opener(attributes, () => entry.form(slot.close), `${name} …`));
       continue;
     }
-    const opener = button(
-      { ...attributes, "aria-expanded": "false" },
-      () => {
-        const open = opener.getAttribute("aria-expanded") === "true";
-        close();
-        if (open) return;
-        opener.setAttribute("aria-expanded", "true");
-        showForm(slot, entry.form(close));
-      },
-      `${name} …`,
-    );
-    openers.push(opener);
-    group.append(opener);
+    const text = entry.opens ? `${name} …` : name;
+    const control = taskButton(attributes, () => entry.act(control), text);
+    group.append(control);
   }
   group.append(...others);
-  return element("div", { class: "tgw-commands" }, group, slot);
-}
-
-/** Put a form there, with the cursor in its first text. */
-export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
-  slot.replaceChildren(form);
-  const first = form.querySelector("input");
-  first?.focus();
-  first?.select();
-  // Enter applies, Escape closes
-  if (!first) form.querySelector<HTMLElement>("select, button")?.focus();
-  scrollToShow(slot);
+  return element("div", { class: "tgw-commands" }, group, slot.root);
 }
 
 /** A pencil that opens a form in `slot`, and closes it again. */
 export function pencilButton(
   title: string,
-  slot: HTMLElement,
-  parts: Parts,
-  form: (close: () => void) => HTMLFormElement,
+  slot: FormSlot,
+  form: () => HTMLFormElement,
 ): HTMLButtonElement {
-  const close = () => {
-    releaseFocus(slot);
-    slot.replaceChildren();
-    parts.store.set({ picking: null });
-    control.setAttribute("aria-expanded", "false");
-  };
-  const control = button(
-    { class: "tgw-tool tgw-pencil", title, "aria-label": title, "aria-expanded": "false" },
-    () => {
-      if (slot.children.length > 0) return close();
-      control.setAttribute("aria-expanded", "true");
-      showForm(slot, form(close));
-    },
-    icon(ICONS.edit),
-  );
-  return control;
+  const attributes = { class: "tgw-tool tgw-pencil", title, "aria-label": title };
+  return slot.opener(attributes, form, icon(ICONS.edit));
 }

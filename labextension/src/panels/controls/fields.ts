@@ -1,58 +1,33 @@
-// The fields of forms. Each field is data, which the kernel writes for the arguments of its
-// commands and requests; what it takes (its kind) says with what it is shown.
+// The fields of a form: each with its label, its control, its hint, and why it is refused.
+import type { Options } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { FormField, SignatureRow } from "../../protocol/messages";
+import type { SignatureRow } from "../../protocol/messages";
 import { createStateSwitches } from "../clone/state-switches";
-import {
-  type Attributes,
-  button,
-  element,
-  hasFocus,
-  ICONS,
-  icon,
-  releaseFocus,
-  setAttributes,
-  uniqueId,
-} from "../dom";
+import { element, releaseFocus, setAttributes, uniqueId } from "../dom";
 import { createKeyList } from "../forms/key-list";
-import { browseButton } from "./browse-button";
-import { suggest } from "./combobox";
-import { type Control, ErrorLine, TEXT } from "./form-fields";
-
-export type FieldKind = NonNullable<FormField["kind"]>;
-
-/** A field of a form: what the kernel says of it, and what only the page knows. */
-export interface Field extends Omit<FormField, "known" | "words" | "texts"> {
-  readonly words?: readonly string[];
-  readonly texts?: readonly string[];
-  /** Text before the input, which is a part of the value: the scope of a name. */
-  readonly prefix?: string;
-  /** The input is a scope, "" for none; the value is this name in it. */
-  readonly inScope?: string;
-  /** The entries of a choice, in place of its words. */
-  readonly choices?: readonly Choice[];
-  /** Why there is nothing to apply where a choice has no entry. */
-  readonly none?: string;
-  /** A tooltip, and what an empty field says. */
-  readonly title?: string;
-  readonly placeholder?: string;
-  /** Why a text cannot be the value, or "". */
-  readonly check?: (text: string) => string;
-}
-
-/** An entry of a list, and what fields hold by their keys once it is chosen. */
-interface Choice {
-  readonly value: string;
-  readonly text?: string;
-  readonly fills?: Values;
-}
-
-export type Values = Readonly<Record<string, string>>;
+import { opTypeControl } from "../forms/op-type-field";
+import { withDrawnShapes } from "../shape-text";
+import {
+  type Around,
+  argumentsOf,
+  type Choice,
+  type Control,
+  type Field,
+  type FieldKind,
+  type Filled,
+  type Values,
+} from "./form-fields";
+import {
+  fileControl,
+  graphControl,
+  modelControl,
+  pathControl,
+  tensorControl,
+  textControl,
+} from "./text-fields";
 
 const NO_SIGNATURE =
   "The graph has no signature: Add signature makes one of the marked inputs and outputs.";
-/** Milliseconds without a key before names are looked for. */
-const PAUSE = 150;
 
 /** Fields of one form, or of a part of it; one that is hidden holds nothing. */
 export class FieldSet {
@@ -60,25 +35,14 @@ export class FieldSet {
   readonly #fields: readonly FieldControl[];
   readonly #more = element("summary", { class: "tgw-fold" });
 
-  readonly #name: string;
-
-  /**
-   * `changed` is called when a field was filled in by another one. Of several sets in a form each
-   * has a `name`, by which a refusal names its fields: "name key".
-   */
-  constructor(
-    fields: readonly Field[],
-    parts: Parts,
-    changed: () => void = () => undefined,
-    name = "",
-  ) {
-    this.#name = name;
+  /** `changed` is called when a field was filled in by another one, or has brought others. */
+  constructor(fields: readonly Field[], parts: Parts, changed: () => void = () => undefined) {
     const fill = (values: Values) => {
       for (const [key, text] of Object.entries(values)) this.propose(key, text);
       this.update();
       changed();
     };
-    this.#fields = fields.map((field) => new FieldControl(field, parts, fill));
+    this.#fields = fields.map((field) => new FieldControl(field, parts, fill, changed));
     const inner = element("div", { class: "tgw-inner tgw-fields" });
     for (const { field, root } of this.#fields) {
       (field.folded ? inner : this.root).append(root);
@@ -90,10 +54,27 @@ export class FieldSet {
     this.update();
   }
 
-  /** The values by key, of the fields that are there. */
+  get #shown(): FieldControl[] {
+    return this.#fields.filter(({ isShown }) => isShown);
+  }
+
+  /** The fields that are there, and what they hold. */
+  filled(): Filled[] {
+    return this.#shown.map(({ field, control }) => [field, control.value()]);
+  }
+
+  /** The values by key; of fields that another one has brought by both keys, see `innerValues`. */
   values(): Values {
-    const shown = this.#fields.filter(({ isShown }) => isShown);
-    return Object.fromEntries(shown.map(({ field, control }) => [field.key, control.value()]));
+    const entries = this.#shown.flatMap(({ field: { key }, control, brought }) => {
+      const inner = Object.entries(brought?.values() ?? {});
+      return [[key, control.value()], ...inner.map(([name, text]) => [`${key} ${name}`, text])];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /** What they hold as arguments of an edit. */
+  options(): Options {
+    return Object.assign({}, ...this.#shown.map((each) => each.options()));
   }
 
   /** What shows the field of a key. */
@@ -106,19 +87,32 @@ export class FieldSet {
     for (const each of this.#fields) if (each.field.key === key) each.propose(text);
   }
 
+  /** Fill in what the user has typed in other fields of the same keys. */
+  takeOver(fields: FieldSet): void {
+    for (const { field, control, isTyped } of fields.#fields)
+      if (isTyped) this.control(field.key)?.fill(control.value());
+  }
+
+  /** Whether fields are yet to come. */
+  waits(): boolean {
+    return this.#shown.some(({ control }) => control.waits?.());
+  }
+
+  /** Resolves once they have come. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#shown.map(({ control }) => control.settled?.()));
+  }
+
   /** Whether all fields hold what they can; the first that does not gets the focus. */
   check(): boolean {
-    const wrong = this.#fields.filter((each) => each.isShown && each.check() !== "");
+    const wrong = this.#shown.filter((each) => each.check() !== "");
     wrong[0]?.control.input.focus();
-    return wrong.length === 0;
+    return wrong.length === 0 && this.#shown.every(({ brought }) => brought?.check() ?? true);
   }
 
   /** Say why a field is refused; whether it is one of these. With "" none is any more. */
   refuse(why: string, argument = ""): boolean {
-    const isIt = ({ field, isShown }: FieldControl) =>
-      isShown && argument === (this.#name ? `${this.#name} ${field.key}` : field.key);
-    for (const each of this.#fields) each.refuse(isIt(each) ? why : "");
-    return this.#fields.some(isIt);
+    return this.#fields.map((each) => each.refuse(why, argument)).includes(true);
   }
 
   /** Show the fields that what is chosen needs. */
@@ -135,6 +129,13 @@ export class FieldSet {
   }
 }
 
+/** The values of the fields that the one of a key has brought. */
+export function innerValues(values: Values, key: string): Values {
+  const start = `${key} `;
+  const inner = Object.entries(values).filter(([name]) => name.startsWith(start));
+  return Object.fromEntries(inner.map(([name, text]) => [name.slice(start.length), text]));
+}
+
 /** The summary of the fields that are folded: those that are set. */
 export function moreText(fields: readonly (Field & { readonly value: string })[]): string {
   const set = fields.filter(({ folded, value, initial = "" }) => folded && value !== initial);
@@ -144,26 +145,36 @@ export function moreText(fields: readonly (Field & { readonly value: string })[]
   return texts.length > 0 ? `More: ${texts.join(", ")}` : "More options";
 }
 
-/** A field with its label, its hint, and why it is refused. */
+/** A field with its label, its hint, why it is refused, and the fields that it has brought. */
 class FieldControl {
   readonly field: Field;
   readonly control: Control;
   readonly root: HTMLElement;
   isShown = true;
-  readonly #error = new ErrorLine();
+  readonly #error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  readonly #slot = element("div", { class: "tgw-brought" });
+  #brought: FieldSet | null = null;
+  /** What it held when it brought them. */
+  #broughtFor = "";
   #proposed: string;
 
-  constructor(field: Field, parts: Parts, fill: (values: Values) => void) {
+  constructor(field: Field, parts: Parts, fill: (values: Values) => void, changed: () => void) {
+    const bring = (fields: readonly Field[]) => {
+      const brought = new FieldSet(fields, parts, changed);
+      if (this.#brought) brought.takeOver(this.#brought);
+      this.#bring(brought);
+      changed();
+    };
     this.field = field;
-    this.control = controlOf(field, parts, fill);
+    this.control = (CONTROLS[field.kind ?? "text"] ?? textOnly)(field, { parts, fill, bring });
     const { input, others = [] } = this.control;
     this.#proposed = field.initial ?? "";
-    this.#error.root.id = uniqueId();
+    this.#error.id = uniqueId();
     setAttributes(input, {
       id: uniqueId(),
       name: field.key,
       title: field.title,
-      "aria-describedby": this.#error.root.id,
+      "aria-describedby": this.#error.id,
     });
     const label = element("span", { class: "tgw-label", title: field.title }, field.label);
     const prefix = field.prefix ? [prefixOf(field.prefix, input)] : [];
@@ -172,40 +183,86 @@ class FieldControl {
     const labeled = field.label === "" || isGroup(input) ? [input] : [row];
     this.root = element(
       "div",
-      { class: "tgw-parameter", "data-kind": field.kind ?? "text" },
+      {
+        class: "tgw-parameter",
+        "data-kind": field.kind ?? "text",
+        "data-long": field.isLong,
+        ...(field.fields && { role: "group", "aria-label": field.key }),
+      },
       ...labeled,
       ...others,
       ...hint,
-      this.#error.root,
+      this.#error,
+      this.#slot,
     );
-    input.addEventListener("input", () => !this.#error.root.hidden && this.check());
+    input.addEventListener("input", () => !this.#error.hidden && this.check());
     input.addEventListener("change", () => this.check());
+    if (field.fields) this.#bring(new FieldSet(field.fields, parts, changed));
+  }
+
+  #bring(brought: FieldSet): void {
+    this.#brought = brought;
+    this.#broughtFor = this.control.value();
+    this.#slot.replaceChildren(brought.root);
+    this.show(this.isShown);
+  }
+
+  /** The fields that it has brought, if they are of what it holds. */
+  get brought(): FieldSet | null {
+    return this.control.value() === this.#broughtFor ? this.#brought : null;
+  }
+
+  /** Whether the user has filled it in. */
+  get isTyped(): boolean {
+    return this.control.value() !== this.#proposed;
   }
 
   show = (isShown: boolean): void => {
     this.isShown = isShown;
-    if (!isShown) releaseFocus(this.root);
-    this.root.hidden = !isShown;
+    for (const [shown, part] of [
+      [isShown, this.root],
+      [this.brought !== null, this.#slot],
+    ] as const) {
+      if (!shown) releaseFocus(part);
+      part.hidden = !shown;
+    }
   };
 
   propose(text: string): void {
     const { control, field } = this;
-    const held = control.value();
-    if (text !== this.#proposed && (held === this.#proposed || held === "" || isList(field)))
-      control.fill(text);
+    const isFree = !this.isTyped || control.value() === "" || isList(field);
+    if (text !== this.#proposed && isFree) control.fill(text);
     this.#proposed = text;
   }
 
   check(): string {
     const { field, control } = this;
-    const why = control.check?.() ?? field.check?.(control.value()) ?? "";
-    this.refuse(why);
-    return why;
+    const { validationMessage: why } = control.input as HTMLInputElement;
+    return this.#say(control.check?.() ?? field.check?.(control.value()) ?? why ?? "");
   }
 
-  refuse(why: string): void {
-    this.#error.say(why);
+  /** Say why it is refused, or one that it has brought; whether it is one of these. */
+  refuse(why: string, argument: string): boolean {
+    const { key } = this.field;
+    const isThis = this.isShown && argument === key;
+    if (this.#say(isThis ? why : "") !== "") this.control.input.focus();
+    const rest = argument.startsWith(`${key} `) ? argument.slice(key.length + 1) : argument;
+    return this.brought?.refuse(why, rest) || isThis;
+  }
+
+  options(): Options {
+    const { field, control } = this;
+    return (
+      control.options?.(this.brought?.filled() ?? []) ??
+      argumentsOf([field], { [field.key]: control.value() })
+    );
+  }
+
+  #say(why: string): string {
+    this.#error.textContent = why;
+    this.#error.hidden = why === "";
     setAttributes(this.control.input, { "aria-invalid": why === "" ? undefined : "true" });
+    return why;
   }
 }
 
@@ -218,51 +275,33 @@ function isGroup(input: HTMLElement): boolean {
   return input.matches("details, div");
 }
 
-type CreateControl = (field: Field, parts: Parts, fill: (values: Values) => void) => Control;
-
-function controlOf(field: Field, parts: Parts, fill: (values: Values) => void): Control {
-  const create = CONTROLS[field.kind ?? "text"];
-  return create ? create(field, parts, fill) : textControl(field);
-}
+const textOnly = (field: Field) => textControl(field);
 
 /** What shows each kind of field; those that are not here are shown by a text field. */
-const CONTROLS: Partial<Record<FieldKind, CreateControl>> = {
+const CONTROLS: Partial<Record<FieldKind, (field: Field, around: Around) => Control>> = {
   count: (field) => textControl(field, { type: "number", min: 0, step: 1 }),
   switch: switchControl,
-  choice: (field, _, fill) => choiceControl(field, fill),
-  signature: (field, parts, fill) =>
+  choice: (field, { fill }) => choiceControl(field, fill),
+  signature: (field, { parts, fill }) =>
     choiceControl(field, fill, signatureChoices(parts), NO_SIGNATURE),
   tensor: tensorControl,
-  file: (field, parts) => {
-    const { words: [suffix = ""] = [], ...plain } = field;
-    const control = textControl(plain);
-    const file = { title: `Choose a ${suffix} file`, kind: "file", suffix } as const;
-    return { ...control, others: browseButton(control.input, parts, file) };
-  },
+  file: fileControl,
+  path: pathControl,
+  graph: graphControl,
+  model: modelControl,
+  op_type: opTypeControl,
+  replacement: opTypeControl,
   keys: (field) => createKeyList(field.label),
-  states: (_, { store }) => createStateSwitches(store),
+  states: (_, { parts }) => createStateSwitches(parts.store),
+  group: headingControl,
 };
 
-interface TextControl extends Control {
-  readonly input: HTMLInputElement;
-}
-
-function textControl(field: Field, attributes: Attributes = {}): TextControl {
-  const { initial = "", optional, kind = "text", words, placeholder, check } = field;
-  const input = element("input", {
-    ...TEXT,
-    class: "tgw-input tgw-mono",
-    required: !optional && kind !== "python" && !check,
-    placeholder,
-    ...attributes,
-  });
-  input.value = initial;
-  const fill = (text: string) => {
-    input.value = text;
-    if (hasFocus(input)) input.select();
-  };
-  const others = words?.length ? [suggest(input, words)] : [];
-  return { input, others, value: () => input.value.trim(), fill };
+/** The heading of a group: its label, and beside it what it is. */
+function headingControl({ label, title = "" }: Field): Control {
+  const name = element("span", { class: "tgw-label tgw-feed-name" }, label);
+  const about = element("span", { class: "tgw-dtype" }, withDrawnShapes(title));
+  const input = element("div", { class: "tgw-titled" }, name, about);
+  return { input, value: () => "", fill: () => undefined };
 }
 
 function switchControl({ initial = "" }: Field): Control {
@@ -282,7 +321,7 @@ function choiceControl(
   none = field.none ?? "",
 ): Control {
   const { words = [], texts = words, initial = "" } = field;
-  const select = element("select", { class: "tgw-input", required: true });
+  const select = element("select", { class: "tgw-input", required: !field.optional });
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true }, none);
   let choices: readonly Choice[] =
     field.choices ?? words.map((value, i) => ({ value, text: texts[i] ?? value }));
@@ -326,40 +365,9 @@ function signatureChoice({ name, inputs, outputs }: SignatureRow): Choice {
   return { value: name, fills };
 }
 
-function tensorControl(field: Field, parts: Parts): Control {
-  const control = textControl(field);
-  return { ...control, others: completion(control.input, parts) };
-}
-
 /** The scope before a name that is edited; a long one is cut at its beginning. */
 function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
   const id = uniqueId();
   setAttributes(input, { "aria-describedby": id });
   return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
-}
-
-/**
- * Tensors of ops with the text in their name; and a button that takes the op that is clicked next.
- */
-export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
-  const list = suggest(input);
-  let timer = 0;
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(async () => {
-      const hits = await actions.edits.complete(input.value.replace(/:\d*$/, ""));
-      list.replaceChildren(...hits.map(({ name }) => element("option", { value: `${name}:0` })));
-    }, PAUSE);
-  });
-  const take = (op: string) => {
-    input.value = `${op}:0`;
-    input.focus();
-  };
-  const pick = button(
-    { class: "tgw-text-button tgw-pick", title: "Pick an op" },
-    () => store.set({ picking: { ask: "Click an op to pick it; press Escape to cancel.", take } }),
-    icon(ICONS.target),
-    "Click an op",
-  );
-  return [list, pick];
 }

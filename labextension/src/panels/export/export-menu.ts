@@ -1,12 +1,11 @@
 // The Export button: a menu of formats, and for the one that is chosen a path in the folder of the
 // kernel, or a download.
-import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
-import type { Formats, SaveFormat } from "../../protocol/messages";
-import { browseButton } from "../controls/browse-button";
-import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
+import type { Formats, SaveFormat, SaveOption } from "../../protocol/messages";
+import { createForm } from "../controls/edit-form";
+import type { Field, Values } from "../controls/form-fields";
 import { createMenu, Dropdown, type MenuItem } from "../controls/menus";
-import { button, element, ICONS, icon, setAttributes, whileBusy } from "../dom";
+import { element, ICONS, icon } from "../dom";
 import { colorsOf, isPicture, savePicture, visibleArea } from "./picture";
 
 const TITLE = "Save the graph, the edits or a picture";
@@ -69,86 +68,62 @@ function exportForm(
   from: Element,
   close: () => void,
 ): HTMLFormElement {
+  const { kind, label, about, name, options } = format;
   const { exports } = parts.actions;
-  const colors = isPicture(format.kind) ? colorsOf(parts.stage) : [];
-  const path = element("input", {
-    ...TEXT,
-    class: "tgw-input tgw-mono",
-    name: "path",
-    "aria-label": "Path",
-    required: true,
-  });
-  path.value = format.name;
-  const visible = element("input", { type: "checkbox", name: "visible" });
-  const area = () => (visible.checked ? visibleArea(parts) : []);
-  const fields = format.options.map(({ name, label, choices, about }) => {
-    const [only = "", ...others] = choices;
-    if (others.length === 0) {
-      const input = element("input", { ...TEXT, class: "tgw-input tgw-mono", name, title: about });
-      input.value = only;
-      return { name, label, control: input, value: () => input.value };
-    }
-    const texts = Object.fromEntries(
-      choices.map((value: string) => [` ${value}`, value || "as it is"]),
-    );
-    const { select, value } = selectField(name, texts); // a space before numbers keeps the order
-    setAttributes(select, { title: about });
-    return { name, label, control: select, value };
-  });
-  const options = () =>
-    fields.flatMap(({ name, value }): [string, string][] => {
-      const chosen = value().trim();
-      return chosen ? [[name, chosen]] : [];
+  const colors = isPicture(kind) ? colorsOf(parts.stage) : [];
+  const areaOf = ({ visible }: Values) => (visible === "True" ? visibleArea(parts) : []);
+  const optionsOf = (values: Values) =>
+    options.flatMap((option): [string, string][] => {
+      const chosen = values[option.name] ?? "";
+      return chosen ? [[option.name, chosen]] : [];
     });
-  const why = element("p", { class: "tgw-refusal", role: "alert", hidden: true });
-  const save = element("button", { type: "submit", class: "tgw-primary" }, "Save");
-  let replaces = false;
-  const askToReplace = (replace: boolean) => {
-    replaces = replace;
-    save.textContent = replace ? "Replace" : "Save";
+  let taken = "";
+  const save = async (values: Values) => {
+    const { path = "" } = values;
+    const request = { path, replace: path === taken, colors, options: optionsOf(values) };
+    const outcome = await exports.save({ format: kind, ...request, area: areaOf(values) }, from);
+    taken = outcome === "exists" ? path : "";
+    return outcome === "saved";
   };
-  const finish = ({ done, exists = "", why: text = "" }: Outcome) => {
-    if (done) return close();
-    askToReplace(exists !== "");
-    why.textContent = exists || text;
-    why.hidden = why.textContent === "";
-    if (!why.hidden) path.focus();
+  const download = async (values: Values) => {
+    const { path = "" } = values;
+    if (isPicture(kind)) return savePicture(parts, kind, path, areaOf(values));
+    return exports.download(kind, path, optionsOf(values));
   };
-  const download = button(
-    { class: "tgw-button", title: "Download to this computer" },
-    () =>
-      whileBusy(download, async () => {
-        if (isPicture(format.kind))
-          finish(await savePicture(parts, format.kind, path.value, area()));
-        else finish(await exports.download(format, path.value, options()));
-      }),
-    "Download",
+  const fields: Field[] = [
+    { key: "path", label: "Path", kind: "path", initial: name, hint: `in ${folder}` },
+    ...options.map(optionField),
+    ...(isPicture(kind) ? [VISIBLE] : []),
+  ];
+  const title = element("p", { class: "tgw-export-title" }, label);
+  return createForm(
+    {
+      fields,
+      apply: save,
+      submit: ({ path }) => (path === taken ? "Replace" : "Save"),
+      others: [{ text: "Download", title: "Download to this computer", apply: download }],
+      head: [title, element("p", { class: "tgw-hint" }, about)],
+      label: `Save ${label}`,
+    },
+    parts,
+    close,
   );
-  path.addEventListener("input", () => askToReplace(false));
-  const form = element(
-    "form",
-    { class: "tgw-export-form", "aria-label": `Save ${format.label}` },
-    element("p", { class: "tgw-export-title" }, format.label),
-    element("p", { class: "tgw-hint" }, format.about),
-    path,
-    element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
-    ...browseButton(path, parts, { title: "Choose the folder to save in", kind: "folder" }),
-    ...fields.map(({ label, control }) => labeledField(label, control)),
-    ...(isPicture(format.kind) ? [checkboxField("Only the visible part", visible)] : []),
-    why,
-    element("div", { class: "tgw-buttons" }, save, download),
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(save, async () =>
-      finish(await exports.save(format, path.value, replaces, from, colors, options(), area())),
-    );
-  });
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Escape") close();
-  });
-  return form;
+}
+
+const VISIBLE: Field = { key: "visible", label: "Only the visible part", kind: "switch" };
+
+/** A list; or a text that can be changed, where there is one choice. */
+function optionField({ name, label, choices, about }: SaveOption): Field {
+  return {
+    key: name,
+    label,
+    kind: choices.length > 1 ? "choice" : "text",
+    words: choices.length > 1 ? choices : [],
+    texts: choices.map((choice) => choice || "as it is"),
+    initial: choices[0] ?? "",
+    title: about,
+    optional: true,
+  };
 }
 
 /** Mark the name of the file without its suffix, which typing replaces. */

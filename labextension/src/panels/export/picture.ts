@@ -1,6 +1,5 @@
 // Downloads a picture of the drawing.
 import { download } from "../../interaction/download";
-import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
 import type { PictureRequest } from "../../protocol/messages";
 import { inView } from "../../render/camera/camera";
@@ -32,26 +31,28 @@ export function visibleArea({ store, stage }: Parts): number[] {
 
 /**
  * Request a picture of an area, or (empty) of the whole graph, and download it with the last part
- * of `path` as name.
+ * of `path` as name; resolves to whether it was.
  */
 export async function savePicture(
   parts: Parts,
   suffix: Suffix,
   path: string,
   area: number[],
-): Promise<Outcome> {
+): Promise<boolean> {
   const { stage, actions } = parts;
   const whole = area.length === 0;
   actions.showStatus({ kind: "notice", text: "Drawing the picture …" });
   try {
     const answer = await actions.picture({ suffix, whole, area, colors: colorsOf(stage) });
-    if (answer?.type === "refusal") return { done: false, why: answer.why };
-    if (answer?.type !== "picture_reply") return { done: false };
+    if (answer?.type === "refusal") throw new Error(answer.why);
+    if (answer?.type !== "picture_reply") return false;
     const name = fileName(path, suffix);
     download(name, answer.buffer);
     actions.showStatus({ kind: "notice", text: `Downloaded ${name}.` });
-    return { done: true };
+    return true;
   } catch (error) {
-    return { done: false, why: error instanceof Error ? error.message : String(error) };
+    const text = error instanceof Error ? error.message : String(error);
+    actions.showStatus({ kind: "refused", text, argument: "path" });
+    return false;
   }
 }

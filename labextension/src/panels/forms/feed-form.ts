@@ -8,10 +8,10 @@ import {
   FORMS,
   type FormField,
 } from "../../protocol/messages";
-import { setsForm } from "../controls/edit-form";
-import { type Field, FieldSet, type Values } from "../controls/fields";
-import { element, releaseFocus, scrollToShow, setAttributes } from "../dom";
-import { withDrawnShapes } from "../shape-text";
+import { createForm } from "../controls/edit-form";
+import { innerValues } from "../controls/fields";
+import type { Field, Values } from "../controls/form-fields";
+import { FormSlot } from "../controls/form-slot";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
 export interface FeedTarget {
@@ -45,23 +45,15 @@ export interface FeedSlot {
 }
 
 export function createFeedSlot(target: FeedTarget, parts: Parts): FeedSlot {
-  const slot = element("div", { class: "tgw-form-slot" });
-  const close = () => {
-    releaseFocus(slot);
-    slot.replaceChildren();
-  };
-  const show = (feeds: Feeds) => {
-    slot.replaceChildren(feedForm(target, feeds, parts, close));
-    slot.querySelector<HTMLElement>("input:not([hidden]), select")?.focus();
-    scrollToShow(slot);
-  };
+  const slot = new FormSlot(parts);
+  const show = (feeds: Feeds) => slot.show(feedForm(target, feeds, parts, slot.close));
   const edit = async () => {
     const feeds = await parts.actions.edits.feedable(target.name, target.measure);
     if (feeds && feeds.fields.length > 0) return show(feeds);
     const text = "These outputs depend on no placeholder.";
     if (feeds) parts.actions.showStatus({ kind: "notice", text });
   };
-  return { slot, run: () => runWithFeeds(target, parts, show), edit };
+  return { slot: slot.root, run: () => runWithFeeds(target, parts, show), edit };
 }
 
 function run({ name, measure }: FeedTarget, { actions }: Parts, feeds: Feed[]): Promise<boolean> {
@@ -74,35 +66,18 @@ export function feedForm(
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const sets = fields.map(
-    (field) => new FieldSet(feedFields(field), parts, undefined, field.tensor),
-  );
-  const rows = fields.map(({ tensor, dtype, shape }, i) =>
-    element(
-      "div",
-      { class: "tgw-feed", role: "group", "aria-label": tensor },
-      element(
-        "div",
-        { class: "tgw-titled" },
-        element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, "")),
-        element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`)),
-      ),
-      ...(sets[i] ? [sets[i].root] : []),
-    ),
-  );
-  const feeds = () => fields.map(({ feed }, i) => feedOf(feed, sets[i]?.values() ?? {}));
-  const form = setsForm(
-    { sets, submit: "Run", content: rows },
-    parts,
-    () => run(target, parts, feeds()),
-    close,
-  );
-  setAttributes(form, {
-    class: "tgw-inline tgw-feed-form",
-    novalidate: true,
-    "aria-label": "Feeds",
-  });
-  return form;
+  const groups = fields.map((field) => ({
+    key: field.tensor,
+    label: field.tensor.replace(/:0$/, ""),
+    title: `${field.dtype} ${field.shape}`,
+    kind: "group" as const,
+    fields: feedFields(field),
+  }));
+  const apply = (values: Values) => {
+    const feeds = fields.map(({ tensor, feed }) => feedOf(feed, innerValues(values, tensor)));
+    return run(target, parts, feeds);
+  };
+  return createForm({ fields: groups, apply, submit: "Run", label: "Feeds" }, parts, close);
 }
 
 /** The fields for a placeholder: a scalar has no shape, and no text is random. */

@@ -15,22 +15,21 @@ export interface OpSearch {
   chosen(): Promise<OpType | null>;
 }
 
-/** Types that can take the place of the op as they are. */
-type ShowLikely = (likely: readonly LikelyType[]) => void;
+interface OpSearchNeeds {
+  /** Makes the entries of a palette, whose list stays open. */
+  readonly palette?: (found: OpType) => HTMLElement;
+  /** Called with types that can take the place of the op as they are. */
+  readonly showLikely?: (likely: readonly LikelyType[]) => void;
+  /** Whether the name of a type is not the only text that can be typed. */
+  readonly isText?: boolean;
+}
 
-type Place = Pick<PaletteRequest, "command" | "what">;
-
-/**
- * `choose` is called with each type that is chosen, or typed in full; null while there is none. A
- * `palette` makes the entries, and its list stays open. `says`: that there is no type of that name.
- */
+/** `choose` is called with each type that is chosen, or typed in full; null while there is none. */
 export function createOpSearch(
   { actions }: Parts,
-  place: Place,
-  choose: (found: OpType | null, isPicked: boolean) => void,
-  palette?: (found: OpType) => HTMLElement,
-  showLikely: ShowLikely = () => {},
-  says = true,
+  place: Pick<PaletteRequest, "command" | "what">,
+  choose: (found: OpType | null) => void,
+  { palette, showLikely, isText }: OpSearchNeeds,
 ): OpSearch {
   const list = element("ul", {
     class: "tgw-options",
@@ -55,7 +54,8 @@ export function createOpSearch(
     input.value = type.name;
     last = Promise.resolve(type);
     open(false);
-    choose(type, true);
+    choose(type);
+    input.dispatchEvent(new Event("change", { bubbles: true }));
     input.focus();
   };
   const search = async (): Promise<OpType | null> => {
@@ -63,7 +63,7 @@ export function createOpSearch(
     const answer = await actions.edits.palette({ text, ...place, limit: SHOWN });
     if (!answer || input.value.trim() !== text) return last;
     found = answer.types;
-    if (text === "") showLikely(answer.likely);
+    if (text === "") showLikely?.(answer.likely);
     list.replaceChildren(
       ...answer.types.map((type) => {
         const option = (palette ?? optionOf)(type);
@@ -74,7 +74,7 @@ export function createOpSearch(
         return option;
       }),
     );
-    if (says && found.length === 0)
+    if (!isText && found.length === 0)
       list.replaceChildren(
         element(
           "li",
@@ -87,7 +87,7 @@ export function createOpSearch(
     open(hasFocus(input) && exact === null);
     // The palette is at the end of the panel, and its list may be below what is to be seen of it.
     if (palette && hasFocus(input)) list.scrollIntoView({ block: "nearest" });
-    choose(exact, false);
+    choose(exact);
     return exact;
   };
   input.addEventListener("input", () => {

@@ -7,7 +7,8 @@ import type { Parts } from "../../interaction/parts";
 import type { OpType } from "../../protocol/messages";
 import { at, labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
+import { commandForm, type EditCommand } from "../controls/edit-form";
+import { FormSlot } from "../controls/form-slot";
 import { section } from "../controls/section";
 import { element } from "../dom";
 import { createOpSearch, optionOf } from "./op-search";
@@ -25,13 +26,9 @@ export function createPaletteSection(parts: Parts): HTMLElement {
 }
 
 function createPalette(parts: Parts): HTMLElement {
-  const slot = element("div", { class: "tgw-form-slot" });
+  const slot = new FormSlot(parts);
   // An op type that needs more than the tensor shows its form.
-  const ask: Ask = (command) =>
-    showForm(
-      slot,
-      commandForm(command, parts, () => slot.replaceChildren()),
-    );
+  const ask: Ask = (command) => slot.show(commandForm(command, parts, slot.close));
   const entry = (type: OpType) => {
     const option = optionOf(type);
     option.addEventListener(
@@ -40,7 +37,9 @@ function createPalette(parts: Parts): HTMLElement {
     );
     return option;
   };
-  const search = createOpSearch(parts, { command: "", what: [] }, () => undefined, entry);
+  const search = createOpSearch(parts, { command: "", what: [] }, () => undefined, {
+    palette: entry,
+  });
   search.list.setAttribute("aria-label", "Op types to drag onto a line");
   const hint = element(
     "p",
@@ -53,7 +52,7 @@ function createPalette(parts: Parts): HTMLElement {
     search.input,
     search.list,
     hint,
-    slot,
+    slot.root,
   );
 }
 

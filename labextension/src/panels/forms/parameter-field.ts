@@ -1,8 +1,7 @@
 // The fields of the parameters of an op type or a function: a switch, a list of the allowed values,
 // or a text that is checked.
-import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
-import type { Field } from "../controls/fields";
+import { type Field, type FieldKind, isTextual } from "../controls/form-fields";
 
 const DTYPES = [
   "float32",
@@ -42,13 +41,14 @@ const LISTS: Partial<Record<Parameter["kind"], string>> = {
 
 /** The field of a parameter: a text without its quotes, or a Python literal. */
 export function parameterField(parameter: Parameter): Field {
-  const { name, kind, many, required, allowed, about } = parameter;
-  const isChoice = allowed.length > 0 && !many;
+  const { name, kind, many, required, allowed, default: preset, about } = parameter;
+  const shown = kindOf(parameter);
+  const isChoice = shown === "choice";
   return {
     key: name,
     label: required ? `${name} *` : name,
-    initial: initialOf(parameter),
-    kind: kind === "bool" && !many ? "switch" : isChoice ? "choice" : "text",
+    initial: isTextual(shown) ? preset.replace(/^(['"])(.*)\1$/s, "$2") : preset,
+    kind: shown,
     title: about,
     placeholder: required ? hintOf(kind, many) : "",
     words: isChoice ? [...(required ? [""] : []), ...allowed] : kind === "type" ? DTYPES : [],
@@ -57,17 +57,11 @@ export function parameterField(parameter: Parameter): Field {
   };
 }
 
-/** What is typed as a Python literal; "" for the default. */
-export function parameterValue(parameter: Parameter, text: string): string {
-  return text === initialOf(parameter) || text === "" ? "" : pythonOf(parameter, text);
-}
-
-function initialOf({ kind, many, allowed, default: preset }: Parameter): string {
-  return isText(kind, many) || (allowed.length > 0 && !many) ? unquoted(preset) : preset;
-}
-
-function isText(kind: Parameter["kind"], many: boolean): boolean {
-  return !many && (kind === "string" || kind === "type");
+function kindOf({ kind, many, allowed }: Parameter): FieldKind {
+  if (many) return "python";
+  if (allowed.length > 0) return "choice";
+  if (kind === "bool") return "switch";
+  return kind === "string" || kind === "type" ? "text" : "python";
 }
 
 function hintOf(kind: Parameter["kind"], many: boolean): string {
@@ -121,12 +115,4 @@ function isPython(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function pythonOf({ kind, many }: Parameter, text: string): string {
-  return isText(kind, many) ? quote(text) : text;
-}
-
-function unquoted(python: string): string {
-  return python.replace(/^(['"])(.*)\1$/s, "$2");
 }

@@ -1,33 +1,24 @@
 // "As a variable in the notebook": a button beside a value, and the form that asks for the name.
 import type { Parts } from "../../interaction/parts";
 import { FORMS } from "../../protocol/messages";
-import { fieldsForm } from "../controls/edit-form";
-import type { Values } from "../controls/fields";
-import { element, releaseFocus, scrollToShow, taskButton } from "../dom";
+import { createForm } from "../controls/edit-form";
+import type { Values } from "../controls/form-fields";
+import { FormSlot } from "../controls/form-slot";
+import { taskButton } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
 export function variableButton(name: string, parts: Parts): HTMLElement[] {
-  const slot = element("div", { class: "tgw-form-slot" });
-  const close = () => {
-    releaseFocus(slot);
-    slot.replaceChildren();
-  };
+  const slot = new FormSlot(parts);
   const open = async () => {
-    if (slot.children.length > 0) return close();
+    if (slot.isOpen) return slot.close();
     const proposed = await parts.actions.edits.assign(name);
-    if (!proposed) return;
-    const form = variableForm(name, proposed.variable, parts, close);
-    slot.replaceChildren(form);
-    const input = form.querySelector("input");
-    input?.focus();
-    input?.select();
-    scrollToShow(slot);
+    if (proposed) slot.show(variableForm(name, proposed.variable, parts, slot.close));
   };
   const title = "The whole value as a numpy array in a variable of the notebook";
   return [
     taskButton({ class: "tgw-text-button tgw-as-variable", title }, open, "As variable …"),
-    slot,
+    slot.root,
   ];
 }
 
@@ -48,5 +39,5 @@ function variableForm(
     }
     return done !== null;
   };
-  return fieldsForm({ fields, apply, close, submit: "Assign" }, parts);
+  return createForm({ fields, apply, submit: "Assign" }, parts, close);
 }

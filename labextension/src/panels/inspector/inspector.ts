@@ -7,6 +7,7 @@ import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
 import { commandsFor } from "../controls/edit-commands";
 import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
+import { FormSlot } from "../controls/form-slot";
 import { breakableName, button, element, ICONS, icon, releaseFocus, scrollToShow } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { createOpDetails } from "./op-details";
@@ -116,7 +117,7 @@ function edgeStates(name: string, { value: { scene, paint } }: Store): string[] 
 /** The type of an op, which can be replaced by another. */
 function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
   const replace = commandsFor(details).find(({ command }) => command === "replace");
-  const slot = element("div", { class: "tgw-form-slot" });
+  const slot = new FormSlot(parts);
   const shown = element(
     "div",
     { class: "tgw-titled" },
@@ -124,11 +125,11 @@ function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
   );
   if (replace && !parts.readOnly)
     shown.append(
-      pencilButton("Replace by another op type", slot, parts, (close) =>
-        commandForm(replace, parts, close),
+      pencilButton("Replace by another op type", slot, () =>
+        commandForm(replace, parts, slot.close),
       ),
     );
-  return [element("dt", {}, "Type"), element("dd", {}, shown), slot];
+  return [element("dt", {}, "Type"), element("dd", {}, shown), slot.root];
 }
 
 function commandButtons(details: InspectReply, parts: Parts): HTMLElement {

@@ -3,7 +3,9 @@ import { opName } from "../../interaction/actions";
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply, Tensor } from "../../protocol/messages";
-import { fieldsForm, pencilButton } from "../controls/edit-form";
+import { createForm, pencilButton } from "../controls/edit-form";
+import type { Values } from "../controls/form-fields";
+import { FormSlot } from "../controls/form-slot";
 import { appendFirst, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
@@ -30,26 +32,18 @@ export function inputsOf(
 ): HTMLElement[] {
   if (inputs.length === 0) return [];
   const entryOf = (tensor: Tensor, k: number) => {
-    const slot = element("div", { class: "tgw-form-slot" });
+    const slot = new FormSlot(parts);
     const fields = [{ key: "to", label: "Read", initial: tensor.name, kind: "tensor" as const }];
     const title = `Connect input ${k} to another tensor`;
-    const edit = pencilButton(title, slot, parts, (close) =>
-      fieldsForm(
-        {
-          fields,
-          apply: ({ to = "" }) =>
-            parts.actions.edits.change("connect", [to, name], { k: String(k) }),
-          close,
-        },
-        parts,
-      ),
-    );
+    const apply = ({ to = "" }: Values) =>
+      parts.actions.edits.change("connect", [to, name], { k: String(k) });
+    const edit = pencilButton(title, slot, () => createForm({ fields, apply }, parts, slot.close));
     return tensorEntry(
       tensor,
       "from",
       go,
       type === "" || parts.readOnly ? [] : [edit],
-      slot,
+      slot.root,
       parts,
     );
   };
@@ -65,26 +59,18 @@ export function outputsOf(
 ): HTMLElement[] {
   if (outputs.length === 0) return [];
   const entryOf = (tensor: Tensor) => {
-    const slot = element("div", { class: "tgw-form-slot" });
+    const slot = new FormSlot(parts);
     const fields = [{ key: "to", label: "Read", kind: "tensor" as const }];
     const title = `Connect the consumers of ${tensor.name} to another tensor`;
-    const edit = pencilButton(title, slot, parts, (close) =>
-      fieldsForm(
-        {
-          fields,
-          apply: ({ to = "" }) =>
-            parts.actions.edits.change("reroute", [tensor.name], { to: quote(to) }),
-          close,
-        },
-        parts,
-      ),
-    );
+    const apply = ({ to = "" }: Values) =>
+      parts.actions.edits.change("reroute", [tensor.name], { to: quote(to) });
+    const edit = pencilButton(title, slot, () => createForm({ fields, apply }, parts, slot.close));
     return tensorEntry(
       tensor,
       "to",
       go,
       tensor.peers.length > 0 && !parts.readOnly ? [edit] : [],
-      slot,
+      slot.root,
       parts,
     );
   };
@@ -196,18 +182,12 @@ export function attributesOf({ name: op, attributes }: InspectReply, parts: Part
   if (attributes.length === 0) return [];
   const list = element("dl", { class: "tgw-facts tgw-attributes" });
   for (const { name, text: value, settable } of attributes) {
-    const slot = element("div", { class: "tgw-form-slot" });
+    const slot = new FormSlot(parts);
     const fields = [{ key: "value", label: name, initial: value, kind: "python" as const }];
-    const edit = pencilButton(`Set ${name}`, slot, parts, (close) =>
-      fieldsForm(
-        {
-          fields,
-          apply: ({ value: text = "" }) =>
-            parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text }),
-          close,
-        },
-        parts,
-      ),
+    const apply = ({ value: text = "" }: Values) =>
+      parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text });
+    const edit = pencilButton(`Set ${name}`, slot, () =>
+      createForm({ fields, apply }, parts, slot.close),
     );
     const tools = settable && !parts.readOnly ? [edit] : [];
     const shown = element(
@@ -216,7 +196,7 @@ export function attributesOf({ name: op, attributes }: InspectReply, parts: Part
       element("span", {}, breakableName(value)),
       ...tools,
     );
-    list.append(element("dt", {}, name), element("dd", {}, shown), slot);
+    list.append(element("dt", {}, name), element("dd", {}, shown), slot.root);
   }
   return [titledField("Attributes", list)];
 }

@@ -4,19 +4,18 @@
 import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import { FORMS, type ModelEnd, type ModelReply } from "../../protocol/messages";
-import { GRAPH_COMMANDS, inputSizeCommand } from "../controls/edit-commands";
+import { GRAPH_COMMANDS, inputSizeCommand, searchedPattern } from "../controls/edit-commands";
 import {
   type ButtonEntry,
   buttonsWithForms,
   commandEntry,
+  createForm,
   type EditCommand,
-  fieldsForm,
 } from "../controls/edit-form";
-import type { Values } from "../controls/fields";
-import { TEXT } from "../controls/form-fields";
+import { TEXT, type Values } from "../controls/form-fields";
 import { element } from "../dom";
 import { insertCell } from "../history/insert-cell";
-import { ADD_MODEL, COMPARE_WITH } from "../other-graphs/other-graphs";
+import { ADD_MODEL, COMPARE_WITH, otherGraphForm } from "../other-graphs/other-graphs";
 
 const CLONE = {
   name: "Clone a part",
@@ -77,15 +76,15 @@ export function isCalled({ name, title, command, keywords = "" }: Called, text: 
 
 /**
  * The command with what the model proposes: the outputs to freeze, unless some are marked, and a
- * batch size that it does not have.
+ * batch size that it does not have; and with the pattern that is searched for.
  */
 export function filledIn(
   command: EditCommand,
   model: ModelReply | null,
   isMarked: boolean,
+  pattern = "",
 ): EditCommand {
-  if (!model) return command;
-  const { outputs, output_count: total, inputs } = model;
+  const { outputs = [], output_count: total = 0, inputs = [] } = model ?? {};
   const isOpen = inputs.some(({ shape }) => shape.startsWith("(None"));
   const isShort = !isMarked && total > 0 && total === outputs.length && total <= FEW;
   const proposals: Readonly<Record<string, string>> = {
@@ -93,6 +92,7 @@ export function filledIn(
       ? `[${outputs.map(({ tensor }) => quote(nameOf(tensor))).join(", ")}]`
       : "",
     "change_batch_size.size": isOpen ? "1" : "None",
+    "replace_all.pattern": pattern,
   };
   const fields = command.fields?.map((field) => {
     const initial = proposals[`${command.command}.${field.key}`];
@@ -127,9 +127,10 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): Gra
   const groups = [...commandGroups(GRAPH_COMMANDS)].map(([title, commands]) => {
     const edits = commands.map((command) => ({
       ...command,
-      ...commandEntry(command, parts, () =>
-        filledIn(command, model(), (parts.store.value.state?.outputs.length ?? 0) > 0),
-      ),
+      ...commandEntry(command, parts, () => {
+        const isMarked = (parts.store.value.state?.outputs.length ?? 0) > 0;
+        return filledIn(command, model(), isMarked, searchedPattern(parts.store));
+      }),
     }));
     return title === ""
       ? groupOf(
@@ -190,7 +191,7 @@ function usualCommands(
 ): readonly Command[] {
   const others = [ADD_MODEL, COMPARE_WITH].map((other) => ({
     ...other,
-    form: (close: () => void) => other.create(parts, "", close),
+    form: (close: () => void) => otherGraphForm(other, parts, close),
   }));
   const size = inputSizeCommand([]);
   const restore = ({ path = "" }: Values) => parts.actions.edits.restore(path);
@@ -202,7 +203,7 @@ function usualCommands(
     {
       ...OPEN_CHECKPOINT,
       form: (close) =>
-        fieldsForm({ fields: FORMS.restore, apply: restore, close, submit: "Open" }, parts),
+        createForm({ fields: FORMS.restore, apply: restore, submit: "Open" }, parts, close),
     },
     ...others,
     { ...OPTIMIZED, act: (control) => optimize(parts, control) },

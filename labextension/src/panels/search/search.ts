@@ -13,9 +13,10 @@ import {
   typedScope,
 } from "../../state/search-results";
 import { Combobox } from "../controls/combobox";
-import { fieldsOf } from "../controls/edit-commands";
+import { replaceSearched } from "../controls/edit-commands";
+import { commandForm } from "../controls/edit-form";
+import { FormSlot } from "../controls/form-slot";
 import { breakableName, button, element, hasFocus, ICONS, icon, uniqueId } from "../dom";
-import { replaceAllForm } from "../forms/replace-all-form";
 import { createHitList, type HitList } from "./hit-list";
 import { createQueryHelp, type QueryHelp } from "./query-help";
 
@@ -372,27 +373,21 @@ function matchNotes({ reasons, near }: PatternMatches, { actions }: Parts): HTML
 
 /** The button that opens the form for all matches of a pattern, and the place of the form. */
 function replaceAll(parts: Parts, done: () => void): { opener: HTMLElement; slot: HTMLElement } {
-  const slot = element("div", { class: "tgw-form-slot tgw-replace-all" });
-  const close = () => {
-    if (hasFocus(slot)) slot.closest(".tgw-search")?.querySelector("input")?.focus();
-    slot.replaceChildren();
-    opener.setAttribute("aria-expanded", "false");
-    parts.store.set({ edited: [] });
+  const slot = new FormSlot(parts);
+  const close = (isDone: boolean) => {
+    if (isDone) done();
+    if (hasFocus(slot.root)) slot.root.closest(".tgw-search")?.querySelector("input")?.focus();
+    slot.close();
   };
-  const opener = button(
-    { class: "tgw-button", title: "Replace all matches of the pattern", "aria-expanded": "false" },
-    () => {
-      if (slot.children.length > 0) return close();
-      const form = replaceAllForm(fieldsOf("replace_all"), null, parts, close, done);
-      opener.setAttribute("aria-expanded", "true");
-      slot.replaceChildren(form);
-      form.querySelector("input")?.focus();
-    },
+  const opener = slot.opener(
+    { class: "tgw-button", title: "Replace all matches of the pattern" },
+    () => commandForm(replaceSearched(parts), parts, close),
     "Replace all …",
   );
   parts.store.watch(["found"], ({ found }) => {
     opener.hidden = parts.readOnly === true || !found?.matches || found.total === 0;
-    if (opener.hidden && slot.children.length > 0) close();
+    if (opener.hidden && slot.isOpen) close(false);
   });
-  return { opener, slot };
+  slot.root.classList.add("tgw-replace-all");
+  return { opener, slot: slot.root };
 }
