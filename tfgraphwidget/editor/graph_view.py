@@ -770,7 +770,7 @@ def is_single(argument: object) -> TypeGuard[OpLike]:
     """Whether this is one item: a name, a selection, an op, a tensor or a whole variable."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(argument, str | Selection) or (
-        hasattr(argument, "name") and not _is_in_parts(argument)
+        hasattr(argument, "name") and not is_in_parts(argument)
     )
 
 
@@ -785,10 +785,10 @@ def each(argument: Any) -> list[Any]:
     items = [
         one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in items
     ]
-    return [item for one in items for item in (one if _is_in_parts(one) else [one])]
+    return [item for one in items for item in (one if is_in_parts(one) else [one])]
 
 
-def _is_in_parts(argument: object) -> bool:
+def is_in_parts(argument: object) -> bool:
     """Whether this is a PartitionedVariable, whose own name no op has."""
     return hasattr(argument, "as_tensor") and hasattr(argument, "__iter__")
 
