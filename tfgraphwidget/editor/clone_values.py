@@ -538,6 +538,7 @@ def _whole_name(variable: VariableDef) -> str:
 
 def _own_part(variable: VariableDef, value: object, where: str) -> object:
     """The part of a value of a partitioned variable that one of its parts has."""
+    assert variable.slice_info is not None
     array, shape = np.asarray(value), tuple(variable.slice_info.full_shape)
     if array.shape != shape:
         raise GraphEditError(
