@@ -43,6 +43,7 @@ from tfgraphwidget.edits.rewire.carried_gradients import (
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, origin, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
+from tfgraphwidget.edits.rewire.waiting import waits_of
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
@@ -667,7 +668,7 @@ class _Round:
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
             check_skeleton(index, ops, of)
-        waits = self._control_inputs(match)
+        waits = self._control_inputs(match, change.nodes)
         if waits and not change.nodes:
             self._pass_waits_on(match, reading, waits)
         make_wait(change.nodes, waits)
@@ -774,11 +775,14 @@ class _Round:
         for name in (scope, *enclosing_scopes(scope)):
             self._names_at(name).add(name.lower())
 
-    def _control_inputs(self, match: Match) -> list[str]:
-        """The ops outside that ops of a match wait for."""
-        inside = {*match.numbers, *match.passed}
-        waits = {op for number in inside for op in self.index.control_lists[number]} - inside
-        return [self.index.names[op] for op in sorted(waits)]
+    def _control_inputs(self, match: Match, new: Iterable[NodeDef]) -> list[str]:
+        """The ops outside that ops of a match wait for, or what these read and no new op does."""
+        index, inside = self.index, {*match.numbers, *match.passed}
+        waits = {op for number in inside for op in index.control_lists[number]} - inside
+        read = {split_input(text)[0] for node in new for text in node.input}
+        sources = {source for op in inside for source in index.input_lists[op]} - inside
+        unread = [source for source in sources if index.names[source] not in read]
+        return [index.names[op] for op in sorted(waits.union(waits_of(index, inside, unread)))]
 
     def patch(self) -> Patch | None:
         """All of it as a patch of the index; None if nothing changes."""
