@@ -70,6 +70,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.graph.patterns import (
     Match,
     Matches,
+    Node,
     Pattern,
     Replacement,
     find_matches,
@@ -230,14 +231,38 @@ class ReplaceAll(Command):
             )
         else:
             patch = rewrite(context)
+        left = self._left_in_functions(context)
         if patch is None:
-            return self._nothing(context, report)
+            return self._nothing(context, report).with_notes(*left)
         # The calls of other functions may give other shapes.
         shapes = () if self.functions else patch.shapes
         matches = replace(
             patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped)
         )
-        return replace(patch, shapes=shapes, report=matches)
+        return replace(patch, shapes=shapes, report=matches).with_notes(*left)
+
+    def _left_in_functions(self, context: PlanContext) -> tuple[str, ...]:
+        """What is said of matches in functions that ops of the graph call, such as the bodies of
+        loops: they are left alone.
+        """
+        pattern, extras = pattern_of(self.pattern), context.index.extras
+        if self.functions or self.within or self.where is not None:
+            return ()
+        wanted = [value.op_types for value in pattern.bottom_up if isinstance(value, Node)]
+        definitions = (extras.function(name) for name in context.index.functions)
+        types = {node.op for definition in definitions for node in definition.node_def}
+        if not all(types & of_node for of_node in wanted if of_node):
+            return ()
+        found = matches_of(context, pattern, effects=self.effects, functions=True)
+        names = dict.fromkeys(match.function for match in found if match.function)
+        number = sum(bool(match.function) for match in found)
+        if not number:
+            return ()
+        return (
+            f"{number:,} {'match' if number == 1 else 'matches'} in {names_text([*names])}, which ops call, "
+            f"{'is' if number == 1 else 'are'} left alone; "
+            + in_cell("functions=True replaces there, too."),
+        )
 
     def _nothing(self, context: PlanContext, report: _Report) -> Patch:
         """Why nothing is replaced. Raises GraphEditError for a replacement that cannot be made."""
