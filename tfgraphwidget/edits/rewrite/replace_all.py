@@ -253,16 +253,14 @@ class ReplaceAll(Command):
         types = {node.op for definition in definitions for node in definition.node_def}
         if not all(types & of_node for of_node in wanted if of_node):
             return ()
-        found = matches_of(context, pattern, effects=self.effects, functions=True)
-        names = dict.fromkeys(match.function for match in found if match.function)
-        number = sum(bool(match.function) for match in found)
+        matches = matches_of(context, pattern, effects=self.effects, functions=True)
+        names = dict.fromkeys(match.function for match in matches if match.function)
+        number = sum(bool(match.function) for match in matches)
         if not number:
             return ()
-        return (
-            f"{number:,} {'match' if number == 1 else 'matches'} in {names_text([*names])}, which ops call, "
-            f"{'is' if number == 1 else 'are'} left alone; "
-            + in_cell("functions=True replaces there, too."),
-        )
+        word, are = ("match", "is") if number == 1 else ("matches", "are")
+        note = f"{number:,} {word} in {names_text([*names])}, which ops call, {are} left alone; "
+        return (note + in_cell("functions=True replaces there, too."),)
 
     def _nothing(self, context: PlanContext, report: _Report) -> Patch:
         """Why nothing is replaced. Raises GraphEditError for a replacement that cannot be made."""

@@ -183,6 +183,6 @@ def _entries(
     keys = np.reshape(buckets[0], (-1, *np.shape(empty)))
     rows = keys.reshape(len(keys), -1)
     is_entry = [(rows != np.reshape(unused, (1, -1))).any(axis=1) for unused in (empty, deleted)]
-    taken = np.flatnonzero(is_entry[0] & is_entry[1])
+    entries = np.flatnonzero(is_entry[0] & is_entry[1])
     value_shape = [dim.size for dim in node.attr["value_shape"].shape.dim]
-    return keys[taken], np.reshape(buckets[1], (-1, *value_shape))[taken]
+    return keys[entries], np.reshape(buckets[1], (-1, *value_shape))[entries]
