@@ -68,6 +68,10 @@ class GraphSession:
     trust: Trust = TRUSTED
 
 
+class NoValueInFile(SessionRefused):
+    """A file has no value for a variable; what a SavedModel runs at loading may give it one."""
+
+
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
     """Return a function that loads values into the copies later; refuse now what it can.
 
@@ -466,7 +470,7 @@ class _FileValues(VariableValues):
         """The values in the file."""
         missing = [v.handle for v in originals.values() if v.handle not in self._readers]
         if missing:
-            raise SessionRefused(
+            raise NoValueInFile(
                 f"The file has no value for variable {missing[0]!r}; "
                 + OPEN_WITH_CHECKPOINT
                 + ", or "
