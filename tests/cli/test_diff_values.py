@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tfgraphwidget.cli import main
 
 v1 = tf.compat.v1
@@ -156,3 +157,21 @@ def test_a_page_leaves_out_what_is_ignored_and_lists_weights(
     assert [step["kind"] for step in document()["steps"]] == ["changed"]
     assert document("--ignore", "values")["steps"] == []
     assert [step["kind"] for step in document("--values")["steps"]] == ["first", "changed"]
+
+
+def test_an_input_is_named_as_the_signature_of_either_model_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keras exports each model twice: as "serve" and as "serving_default"."""
+    layers = [tf.keras.layers.Input((4,), name="image"), tf.keras.layers.Dense(3)]
+    saved, frozen = str(tmp_path / "saved"), str(tmp_path / "frozen.pb")
+    tf.keras.Sequential(layers).export(saved, verbose=False)
+    tgw.edit(saved).save(frozen, frozen=True)
+    for files in ([saved, frozen], [frozen, saved]):
+        assert main(["diff", *files, "--feeds", "image=random:2,4", "--json"]) == 1
+        comparison = json.loads(capsys.readouterr().out)["comparison"]
+        assert not comparison["differs"]
+        # The placeholder of "serve" leads to other results.
+        rows = {row["tensor"]: row["shape"] for row in comparison["tensors"]}
+        assert rows["serving_default_image:0"] == "(2, 4)"
+        assert any(shape == "(2, 3)" for shape in rows.values())

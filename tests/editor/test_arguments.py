@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.commands import clone_command
 from tests.conftest import build_mlp, initialised
-from tfgraphwidget.errors import NoPath
+from tfgraphwidget.errors import NoPath, UnknownName
 
 
 @pytest.fixture
@@ -181,3 +181,27 @@ def test_a_constant_that_a_saved_function_captures_is_no_input(tmp_path: Path) -
     assert editor.inputs == ("places:0",)
     copy = editor.clone(editor.inputs, editor.outputs, into="copy")
     assert np.array_equal(copy(tf.constant([1, 7])), 2 * rows.numpy()[[1, 7]])
+
+
+def test_the_summary_of_a_function_lists_no_capture_as_input() -> None:
+    words = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+    table = tf.lookup.StaticHashTable(words, -1)
+    large = tf.constant(np.arange(3000, dtype=np.float32))
+    spec = [tf.TensorSpec([None], tf.string, "words")]
+    found = tf.function(lambda words: (table.lookup(words), large * 2.0), input_signature=spec)
+    editor = tgw.edit(found)
+    inputs = [line for line in str(editor.inspect()).splitlines() if line.startswith("input:")]
+    assert inputs == ["input: words:0 string (None,)"]
+
+
+@pytest.mark.parametrize("value", [tf.constant([[1.0, 2.0]]), np.ones((1, 2), np.float32)])
+def test_a_value_in_place_of_a_tensor_is_shown_whole_and_refused(
+    value: object, editor: tgw.GraphEditor
+) -> None:
+    with pytest.raises(UnknownName, match=r"\[\[1\., .\.*\]\].* is a value and no tensor"):
+        editor.clone("x:0", "net/two/out:0", into="copy", replace={"x:0": value})
+    with editor.graph.as_default():
+        constant = tf.constant(np.ones((1, 3), np.float32))
+    copy = editor.clone("x:0", "net/two/out:0", into="copy", replace={"x:0": constant})
+    given = editor.session.run(["net/two/out:0", copy["net/two/out:0"]], {"x:0": np.ones((1, 3))})
+    assert np.array_equal(*given)

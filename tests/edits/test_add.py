@@ -204,3 +204,22 @@ def test_a_function_is_added_as_the_ops_that_it_runs(tmp_path: Path) -> None:
     assert editor.session.run(added["output_0"], {added["x:0"]: [[1, 2, 3]]}).tolist() == [
         [2, 4, 6]
     ]
+
+
+@pytest.mark.parametrize("name", ["first.pb", "first"])
+def test_an_export_of_keras_is_added_to_a_file(name: str, tmp_path: Path) -> None:
+    """It has a variable that no checkpoint has: what runs at loading gives it a value."""
+    layers = tf.keras.layers
+    first = tf.keras.Sequential([layers.Input((4,)), layers.Dense(3)])
+    second = tf.keras.Sequential([layers.Input((3,)), layers.Dense(2)])
+    first.export(tmp_path / "first", verbose=False)
+    second.export(tmp_path / "second", verbose=False)
+    tgw.edit(tmp_path / "first").save(tmp_path / "first.pb", frozen=True)
+    editor = tgw.edit(tmp_path / name)
+    copy = editor.add(tmp_path / "second", into="second")
+    with editor.graph.as_default():
+        values = editor.session.run(list(copy.variables))
+    by_rank = {np.ndim(value): value for value in values}
+    kernel, bias = second.get_weights()
+    assert np.array_equal(by_rank[2], kernel)
+    assert np.array_equal(by_rank[1], bias)

@@ -1050,3 +1050,23 @@ def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor)
         editor.preview(editor.history.done[-1].command)
     with pytest.raises(GraphEditError, match=r"'clone' is not an edit; give error"):
         editor.apply("clone")
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "variable"])
+def test_a_partitioned_variable_is_one_variable_for_init_and_variables(*, by_name: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        rows = v1.placeholder(tf.int32, [None], "rows")
+        table = v1.get_variable("table", [10, 3], partitioner=v1.fixed_size_partitioner(3))
+        found = v1.nn.embedding_lookup(table, rows, partition_strategy="div")
+        tf.identity(found, name="found")
+    values = np.arange(30, dtype=np.float32).reshape(10, 3)
+    with initialised(graph) as session:
+        editor, key = tgw.edit(graph, session=session), "table" if by_name else table
+        copy = editor.clone("rows:0", "found:0", into="copy", init={key: values})
+        given = session.run(copy["found:0"], {"rows:0": range(10)})
+        assert np.array_equal(given, values)
+        with pytest.raises(GraphEditError, match=r"'table' is of shape \(10, 3\); give a value"):
+            editor.clone("rows:0", "found:0", into="wrong", init={key: values[:4]})
+        twin = editor.clone("rows:0", "found:0", into="twin", variables={key: "shared"})
+        assert twin.variables == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -776,3 +777,27 @@ def test_a_pattern_that_names_no_input_is_refused_with_one_that_does() -> None:
     with pytest.raises(GraphEditError, match=r"name the inputs in the pattern .* 'Relu\(x\)'"):
         editor.replace_all("Relu", "Elu")
     assert not editor.history
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_matches_in_functions_that_are_left_alone_are_said(*, outside: bool) -> None:
+    """A loop of TensorFlow 2 is a function, though a frozen graph is flat otherwise."""
+
+    def build(x: tf.Tensor) -> tf.Tensor:
+        y = tf.tanh(x) if outside else x
+        loop = tf.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, tf.tanh(t)), [0, y])
+        return tf.identity(loop[1], "y")
+
+    editor = tgw.edit(graph_of(build))
+    done = editor.replace_all("Tanh(x)", "Neg(x)")
+    assert bool(done) == outside
+    (note,) = [note for note in done.notes if "left alone" in note]
+    assert re.fullmatch(
+        r"1 match in '\w+', which ops call, is left alone; .*functions=True.*", note
+    )
+    everywhere = editor.replace_all("Tanh(x)", "Neg(x)", functions=True)
+    assert len(everywhere.replaced) == 1
+    assert not any("left alone" in note for note in everywhere.notes)
+    with v1.Session(graph=editor.graph) as session:
+        x = np.float32([[0.5, -2.0]])
+        assert np.array_equal(session.run("y:0", {"x:0": x}), x if outside else -x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,55 @@ def test_the_line_of_a_replacement_by_a_scope_does_it_again(blocks: tf.Graph, by
     editor.replace("block/", by)
     exec(editor.history.lines[-1], {"editor": again})
     assert list(again._core.index.nodes) == list(editor._core.index.nodes)
+
+
+# Each as people write it under tf.control_dependencies. Of two ops that are made there TensorFlow
+# lets only the first wait: the read of the variable, or the 1.
+UNDER_DEPENDENCIES: dict[str, Callable[[tf.Tensor, tf.Variable], tf.Tensor]] = {
+    "the op": lambda x, _: tf.identity(x, name="y"),
+    "its constant": lambda x, _: tf.add(x, 1.0, name="y"),
+    "a constant behind one": lambda x, _: tf.add(x, tf.exp(tf.exp(1.0)), name="y"),
+    "the read of its variable": lambda x, w: tf.multiply(x, w, name="y"),
+}
+
+
+def pattern_of(editor: tgw.GraphEditor, name: str) -> str:
+    """The pattern of an op, each of whose inputs may be anything."""
+    op = editor.graph.get_operation_by_name(name)
+    return f"{op.type}({', '.join('xk'[: len(op.inputs)])})"
+
+
+@pytest.mark.parametrize("form", UNDER_DEPENDENCIES)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda editor: editor.replace("y", lambda *inputs: 2.0 * inputs[0]),
+        lambda editor: editor.replace("y", lambda *inputs: 2.0 * inputs[0], remove=True),
+        lambda editor: editor.replace_all(pattern_of(editor, "y"), lambda x, *_: 2.0 * x),
+        lambda editor: editor.bypass("y", by="x:0"),
+        lambda editor: editor.insert("y:0", tf.nn.relu),
+        lambda editor: editor.passes.remove_identities(),
+        lambda editor: editor.passes.fold_constants(),
+    ],
+    ids=["replace", "remove", "replace_all", "bypass", "insert", "identities", "fold"],
+)
+def test_what_is_counted_before_an_op_is_counted_before_what_takes_its_place(
+    form: str, edit: Callable[[tgw.GraphEditor], object]
+) -> None:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        count, weights = (
+            v1.get_variable(name, [], initializer=v1.zeros_initializer(), use_resource=True)
+            for name in ("count", "weights")
+        )
+        with tf.control_dependencies([count.assign_add(1.0)]):
+            y = UNDER_DEPENDENCIES[form](x, weights)
+        tf.nn.relu(y, name="z")
+        counted = count.read_value()
+        session.run(v1.global_variables_initializer())
+        editor = tgw.edit(graph, session=session)
+        for times, change in enumerate([lambda: None, lambda: edit(editor), editor.undo], 1):
+            if times < 3 or editor.history.done:
+                change()
+            session.run("z:0", {"x:0": [1.0, 2.0]})
+            assert session.run(counted) == times

@@ -530,3 +530,21 @@ def test_a_variable_takes_no_initial_value_of_another_shape(is_file):
     with pytest.raises(GraphEditError, match=r"'net/w/Assign' cannot take 'loss:0' of shape \(\)"):
         editor.reroute("net/w/Initializer/Const:0", "loss:0")
     assert editor._core.index.nodes == before
+
+
+def test_a_tensor_that_is_read_before_what_the_old_one_waited_for_is_said() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        with tf.control_dependencies([tf.no_op(name="check")]):
+            checked = tf.identity(x, name="checked")
+        doubled = tf.add(checked, checked, name="doubled")
+        tf.negative(doubled, name="y")
+    editor = tgw.edit(graph)
+    done = editor.reroute("doubled:0", to="x:0")
+    assert any(
+        "'doubled:0' waits for 'check'; what reads 'x:0' in its place does not" in note
+        for note in done.notes
+    )
+    editor.undo()
+    done = editor.reroute("doubled:0", to="checked:0")
+    assert not any("waits for" in note for note in done.notes)

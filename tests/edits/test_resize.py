@@ -27,6 +27,9 @@ def graph_of(build: Callable[[tf.Tensor], tf.Tensor], shape: list[int | None]) -
     return graph
 
 
+ROWS = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+
 def zero_state(x: tf.Tensor, n: int) -> tf.Tensor:
     state = tf.fill([n, 3], 1.0)
     for _ in range(2):
@@ -74,6 +77,7 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
     ),
     "tile": (lambda x, n: x + tf.tile(tf.ones([1, 2]), [n, 1]), [2]),
     "gather": (lambda x, n: tf.gather(x, tf.range(n)), [2]),
+    "scatter": (lambda x, n: x + tf.scatter_nd([[0, 1], [2, 0]], [1.0, 2.0], [n, 2]), [2]),
     "cond": (
         lambda x, n: tf.cond(
             tf.reduce_sum(x) > 0, lambda: tf.reshape(x, [n, 1, 2]), lambda: x[:, None]
@@ -114,7 +118,7 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     assert saved(editor, tmp_path) == before
 
 
-@pytest.mark.parametrize("size", [6, 1])
+@pytest.mark.parametrize("size", [6, 1, None])
 @pytest.mark.parametrize(
     "build",
     [
@@ -127,13 +131,14 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     ids=["concatenated", "stacked", "added", "chosen", "state"],
 )
 def test_a_constant_of_one_number_beside_the_input_has_the_new_size(
-    build: Callable[[tf.Tensor, int], tf.Tensor], size: int, tmp_path: Path
+    build: Callable[[tf.Tensor, int], tf.Tensor], size: int | None, tmp_path: Path
 ) -> None:
     editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, 2]), tmp_path))
-    rows = np.random.default_rng(0).normal(size=(size, 2)).astype(np.float32)
+    n = size or 7
+    rows = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     done = editor.passes.change_batch_size(size)
     assert not [note for note in done.notes if "still holds" in note]
-    with v1.Session(graph=graph_of(lambda x: build(x, size), [size, 2])) as session:
+    with v1.Session(graph=graph_of(lambda x: build(x, n), [n, 2])) as session:
         wanted = session.run("y:0", {"x:0": rows})
     assert np.array_equal(ran(editor, tmp_path, "y:0", {"x:0": rows}), wanted)
 
@@ -505,14 +510,71 @@ def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> Non
 
 def test_a_constant_as_large_as_the_input_is_reported(tmp_path: Path) -> None:
     editor = tgw.edit(
-        written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path)
+        written(graph_of(lambda x: x + tf.constant(ROWS[:, :2], name="rows"), [4, 2]), tmp_path)
     )
     done = editor.passes.set_input("x:0", [None, 2], fix=True)
     assert (
         done.notes[0]
-        == "'ones' still holds the old size, [4, 2], for 'add'; it is not known what it should "
+        == "'rows' still holds the old size, [4, 2], for 'add'; it is not known what it should "
         "hold."
     )
+
+
+@pytest.mark.parametrize("size", [6, None])
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda x: tf.gather_nd(x, [[0, 1], [1, 0], [2, 1], [3, 0]]), "GatherNd/indices"),
+        (
+            lambda x: tf.gather_nd(x, [[[k, 0], [k, 1]] for k in range(4)]),
+            "GatherNd/indices",
+        ),
+        (
+            lambda x: tf.tensor_scatter_nd_add(x, [[0, 1], [1, 0], [2, 1], [3, 0]], tf.ones([4])),
+            "TensorScatterAdd/indices",
+        ),
+        (lambda x: tf.tile(x[:, None], [1, 4, 1]), "Tile/multiples"),
+    ],
+    ids=["gathered", "several gathered", "scattered", "pairs"],
+)
+def test_a_constant_with_something_for_each_row_is_reported(
+    build: Callable[[tf.Tensor], tf.Tensor], name: str, size: int | None, tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
+    done = editor.passes.change_batch_size(size)
+    assert [(one.op, one.value, one.proposed) for one in done.constants] == [(name, 4, None)]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [lambda x: tf.constant(ROWS) @ x, lambda x: tf.matmul(x, tf.constant(ROWS), transpose_a=True)],
+    ids=["first", "second"],
+)
+def test_a_matrix_that_rows_are_multiplied_by_is_named(
+    build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
+    done = editor.passes.change_batch_size(None)
+    assert [(one.op, one.value, one.proposed) for one in done.constants] == [("Const", 4, None)]
+    editor.undo()
+    with pytest.raises(GraphEditError, match="'Const' still holds the old size"):
+        editor.passes.change_batch_size(6)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: tf.tile(x, [1, 4]),
+        lambda x: tf.gather_nd(x, [[0, 1], [1, 0], [1, 1], [3, 0]]),
+        lambda x: x @ tf.ones([2, 4]) @ tf.constant(ROWS),
+    ],
+    ids=["copies of columns", "chosen places", "weights"],
+)
+def test_a_number_that_equals_the_old_size_by_accident_is_not_reported(
+    build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
+    assert not editor.passes.change_batch_size(None).constants
 
 
 def test_the_session_takes_the_new_size_under_the_old_name() -> None:

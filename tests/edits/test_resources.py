@@ -558,6 +558,30 @@ def looked_up(kind: str) -> tf.Graph:
 TABLES = ["mutable", "of tensors", "dense", "ref", "fed once"]
 
 
+@pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
+@pytest.mark.parametrize("name", ["frozen.pb", "saved/"])
+@pytest.mark.parametrize("kind", ["mutable", "of tensors", "dense"])
+def test_a_table_that_a_person_fills_is_saved_with_its_contents(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    graph = looked_up(kind)
+    values = [[5, 5], [6, 6]] if kind == "of tensors" else [5, 6]
+    with v1.Session(graph=graph) as session:
+        session.run("insert", {"keys:0": [1, 2], "values:0": values})
+        given = session.run("y:0", {"x:0": [2, 3]})
+        tgw.edit(graph, session=session).save(
+            tmp_path / name, inputs="x:0", outputs="y:0", frozen=name == "frozen.pb"
+        )
+    with tf.Graph().as_default() as loaded, v1.Session(graph=loaded) as session:
+        if name == "saved/":
+            v1.saved_model.load(session, ["serve"], str(tmp_path / name))
+        else:
+            definition = v1.GraphDef.FromString((tmp_path / name).read_bytes())
+            tf.import_graph_def(definition, name="")
+            session.run("table/content")  # as the warning says
+        assert np.array_equal(session.run("y:0", {"x:0": [2, 3]}), given)
+
+
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents(kind: str) -> None:
     graph, other = looked_up(kind), tf.Graph()

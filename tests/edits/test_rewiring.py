@@ -5,6 +5,7 @@ function's body.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -310,11 +311,78 @@ def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:
             tf.negative(y, name="z")
     editor = tgw.edit(graph)
     reported = editor.bypass("y")
-    assert (reads(editor)["z"], reads(editor)["group"]) == (["x", "^group"], ["^check", "^x"])
-    assert "'y' waits for 'check'; the ops that read past it do not." in reported.notes
+    assert reads(editor)["z"] == ["x", "^check", "^group"]
+    assert reads(editor)["group"] == ["^check", "^x"]
+    assert "'z' waits for 'check' now, as 'y' did." in reported.notes
     editor.undo()
     editor.bypass("group")
     assert reads(editor)["z"] == ["y", "^y"]
+
+
+def in_cond(x: tf.Tensor, step: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    return tf.cond(x > 0, lambda: tf.negative(step(x * 2.0)), lambda: x)
+
+
+def in_loop(x: tf.Tensor, step: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    def body(i: tf.Tensor, t: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return i + 1, tf.negative(step(t * 2.0))
+
+    return tf.while_loop(lambda i, _: i < 3, body, [0, x])[1]
+
+
+def before_cond(x: tf.Tensor, step: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    y = step(x)
+    return tf.cond(x > 0, lambda: y * 2.0, lambda: -y)
+
+
+def before_loop(x: tf.Tensor, step: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    y = step(x)
+    return tf.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, t * y), [0, y])[1]
+
+
+@pytest.fixture
+def v1_control_flow() -> Iterator[None]:
+    """tf.cond and tf.while_loop as TensorFlow 1 built them; afterwards as before."""
+    v1.disable_control_flow_v2()
+    yield
+    v1.enable_control_flow_v2()
+
+
+@pytest.mark.usefixtures("v1_control_flow")
+@pytest.mark.parametrize("form", [in_cond, in_loop, before_cond, before_loop])
+def test_what_reads_past_a_part_waits_as_it_did_in_loops_and_branches(form: Any) -> None:
+    def step(t: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([count.assign_add(1.0)]):
+            return tf.identity(t, name="y")
+
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [], name="x")
+        count = v1.get_variable("count", [], initializer=v1.zeros_initializer(), use_resource=True)
+        tf.identity(form(x, step), name="z")
+        counted = count.read_value()
+        session.run(v1.global_variables_initializer())
+        z = session.run("z:0", {"x:0": 1.0})
+        times = session.run(counted)
+        editor = tgw.edit(graph, session=session)
+        ops = {op.name for op in graph.get_operations()}
+        editor.bypass(next(iter(ops & {"cond/y", "while/y"}), "y"))
+        assert session.run("z:0", {"x:0": 1.0}) == z
+        assert session.run(counted) == 2 * times
+
+
+@pytest.mark.usefixtures("v1_control_flow")
+def test_a_branch_that_gives_what_goes_past_does_not_wait_and_says_so() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+
+        def counted() -> tf.Tensor:
+            doubled = x * 2.0
+            with tf.control_dependencies([tf.no_op(name="check")]):
+                return tf.identity(doubled, name="y")
+
+        tf.identity(tf.cond(x > 0, counted, lambda: x), name="z")
+    done = tgw.edit(graph).bypass("cond/y")
+    assert "'cond/y' waits for 'cond/check'; 'cond/Merge' does not." in done.notes
 
 
 # Detach

@@ -442,3 +442,40 @@ def test_where_gradients_cannot_go_through_a_replacement_is_said(what: str, by: 
     reported = str(tgw.edit(graph, session=v1.Session(graph=graph)).replace(what, by))
     assert SAYS in reported
     assert CARRIES not in reported
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_inside"),
+    [
+        (lambda editor: editor.replace_all("Tanh(x)", "Sigmoid(x)"), True),
+        (lambda editor: editor.replace("Tanh", "Sigmoid"), True),
+        (lambda editor: editor.insert("Tanh:0", tf.nn.relu), True),
+        (lambda editor: editor.bypass("Tanh"), True),
+        (lambda editor: editor.insert("Neg:0", tf.nn.relu), False),
+        (lambda editor: editor.replace("Neg", "Sigmoid"), False),
+        (lambda editor: editor.insert("IdentityN:0", tf.nn.relu), False),
+        (lambda editor: editor.rename("Neg", "negated"), False),
+    ],
+    ids=[
+        "all",
+        "replaced",
+        "inserted",
+        "bypassed",
+        "before",
+        "replaced before",
+        "after",
+        "renamed",
+    ],
+)
+def test_a_gradient_of_its_own_that_is_not_that_of_the_new_ops_is_said(
+    edit: Any, *, is_inside: bool
+) -> None:
+    @tf.custom_gradient
+    def steep(x: tf.Tensor) -> Any:
+        return tf.tanh(x), lambda upstream: upstream * 7.0
+
+    spec = [tf.TensorSpec([2], tf.float32)]
+    editor = tgw.edit(tf.function(lambda x: steep(-x), input_signature=spec))
+    done = edit(editor)
+    said = any("'IdentityN' stays what tf.custom_gradient made" in note for note in done.notes)
+    assert said == is_inside

@@ -143,9 +143,10 @@ def print_diff(options: argparse.Namespace) -> int:
         ignore: Any = tuple(filter(None, (options.ignore or "").split(",")))
         after = _open_editor(argparse.Namespace(file=options.after, **how))
         before: object = options.before
+        opened = None
         if options.signature is None:
             after.view.leave(0)
-        if any(how.values()) or options.html:
+        if any(how.values()) or options.html or options.feeds:
             opened = _open_editor(argparse.Namespace(file=options.before, **how))
             if options.signature is None:
                 opened.view.leave(0)
@@ -157,7 +158,7 @@ def print_diff(options: argparse.Namespace) -> int:
             from tfgraphwidget.cli.feeds import parse_feeds
 
             tell("Running both graphs")
-            feeds = parse_feeds(options.feeds, after)
+            feeds = parse_feeds(options.feeds, after, opened)
             comparison = after.compare(feeds, before, "all", tolerance=options.tolerance)
         if options.html:
             difference = _write_page(options, before, after, ignore, comparison)

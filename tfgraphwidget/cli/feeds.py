@@ -16,6 +16,7 @@ from tfgraphwidget.naming import known_instead, split_tensor
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph import Signature
 
 ALL = "all"
 """The name that means all placeholders."""
@@ -26,12 +27,15 @@ MAX_BYTES = 1 << 32  # of a value that is made up: 4 GB
 _MADE_UP = ("random", "zeros", "ones")
 
 
-def parse_feeds(texts: Iterable[str], editor: GraphEditor) -> dict[str, Any]:
+def parse_feeds(
+    texts: Iterable[str], editor: GraphEditor, other: GraphEditor | None = None
+) -> dict[str, Any]:
     """The values by tensor that options name.
 
     Args:
         texts: "x=random:1,224,224,3", "x=zeros", "x=rows.npy", "x=[[1, 2]]", or "all=random".
         editor: The graph that takes them.
+        other: A graph that is compared with it, whose signature may name them.
 
     Raises:
         GraphEditError: A text is none of these, or names no tensor.
@@ -44,12 +48,12 @@ def parse_feeds(texts: Iterable[str], editor: GraphEditor) -> dict[str, Any]:
                 f"--feeds: {text!r} is not NAME=VALUE; write x=random:1,224,224,3, x=zeros:8, "
                 "x=rows.npy or x=[[1,2]]."
             )
-        for tensor in _tensors(name, editor):
+        for tensor in _tensors(name, editor, other):
             feeds[tensor] = _value(value, tensor, editor)
     return feeds
 
 
-def _tensors(name: str, editor: GraphEditor) -> list[str]:
+def _tensors(name: str, editor: GraphEditor, other: GraphEditor | None) -> list[str]:
     """The tensors of a name: of an op, of an input of a signature, or of all placeholders."""
     core = editor._core
     index = core.index
@@ -62,13 +66,31 @@ def _tensors(name: str, editor: GraphEditor) -> list[str]:
         return [f"{name}:0" if name in index.ids else name]
     if name == ALL:
         return placeholders
-    for signature in core.executor.signatures:
-        if tensor := dict(signature.inputs).get(name):
+    for of in (editor, other):
+        tensor = "" if of is None else _input_of_signature(name, of)
+        if split_tensor(tensor)[0] in index.ids:
             return [tensor]
     raise GraphEditError(
         f"--feeds: the graph has no tensor {name!r}"
         f"{known_instead(name, placeholders, 'its placeholders are')}"
     )
+
+
+def _input_of_signature(name: str, editor: GraphEditor) -> str:
+    """The tensor that a signature names so: the signature that was chosen, else serving_default,
+    before others; "" for none.
+    """
+    core = editor._core
+    chosen = core.source.signature
+
+    def rank(signature: Signature) -> tuple[bool, bool]:
+        is_chosen = chosen is not None and signature.name == chosen.name
+        return not is_chosen, signature.name != "serving_default"
+
+    for signature in sorted(core.executor.signatures, key=rank):
+        if tensor := dict(signature.inputs).get(name):
+            return str(tensor)
+    return ""
 
 
 def _value(text: str, tensor: str, editor: GraphEditor) -> Any:

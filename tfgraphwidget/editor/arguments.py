@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.edit_planner import target_of
-from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
+from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_in_parts, is_single
 from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (
@@ -678,9 +678,11 @@ class ArgumentResolver:
             if isinstance(key, Selection):
                 modes.update((v.handle, mode) for v in key.on(self._index).variables)
             else:
-                is_scope_name = isinstance(key, str) and key.rstrip("/") in scopes
+                # The parts of a partitioned variable have its name as scope.
+                scope = key.name if is_in_parts(key) else key
+                is_scope_name = isinstance(scope, str) and scope.rstrip("/") in scopes
                 modes[
-                    key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]
+                    scope.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]
                 ] = mode
         return tuple(modes.items())
 
@@ -691,8 +693,14 @@ class ArgumentResolver:
             argument: The word, the path, or a dict {variable: array or one of these}.
         """
         if isinstance(argument, Mapping):
-            return tuple((self.names(key)[0], value) for key, value in argument.items())
+            return tuple((self._variable_name(key), value) for key, value in argument.items())
         return fspath(argument) if isinstance(argument, PathLike) else argument
+
+    def _variable_name(self, key: Any) -> str:
+        """The op of a variable, or the name of a partitioned one, which its parts have as scope."""
+        name = key.name if is_in_parts(key) else key
+        is_whole = isinstance(name, str) and name in self._index.scopes.ids
+        return name if is_whole and name not in self._index.ids else self.names(key)[0]
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
         """Tensors of an added source, with those of the graph that replace them.

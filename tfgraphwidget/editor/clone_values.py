@@ -68,6 +68,10 @@ class GraphSession:
     trust: Trust = TRUSTED
 
 
+class NoValueInFile(SessionRefused):
+    """A file has no value for a variable; what a SavedModel runs at loading may give it one."""
+
+
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
     """Return a function that loads values into the copies later; refuse now what it can.
 
@@ -307,11 +311,9 @@ class VariableValues(ABC):
         originals = self.originals
         settings: dict[str, object] = {}
         for name, value in pairs:
-            copies = [
-                copy
-                for copy, original in originals.items()
-                if original.handle == split_tensor(name)[0]
-            ]
+            handle = split_tensor(name)[0]
+            parts = [copy for copy in originals if _whole_name(originals[copy]) == handle]
+            copies = [copy for copy in originals if originals[copy].handle == handle] or parts
             if not copies:
                 end = known_instead(name, [v.handle for v in originals.values()], "it has those of")
                 raise GraphEditError(
@@ -322,10 +324,10 @@ class VariableValues(ABC):
             ):
                 settings.update(dict.fromkeys(copies, value))
             else:
-                settings.update(
-                    (copy, self._fitting(originals[copy], value, f"init[{name!r}]"))
-                    for copy in copies
-                )
+                for copy in copies:
+                    where, variable = f"init[{name!r}]", originals[copy]
+                    own = _own_part(variable, value, where) if copies is parts else value
+                    settings[copy] = self._fitting(variable, own, where)
         return settings
 
     def _fitting(self, variable: VariableDef, value: object, where: str) -> np.ndarray:
@@ -468,7 +470,7 @@ class _FileValues(VariableValues):
         """The values in the file."""
         missing = [v.handle for v in originals.values() if v.handle not in self._readers]
         if missing:
-            raise SessionRefused(
+            raise NoValueInFile(
                 f"The file has no value for variable {missing[0]!r}; "
                 + OPEN_WITH_CHECKPOINT
                 + ", or "
@@ -531,6 +533,24 @@ class FunctionValues(VariableValues):
             name: fresh_values[name] if name in fresh_values else computed[name]
             for name in originals
         }
+
+
+def _whole_name(variable: VariableDef) -> str:
+    """The name of the partitioned variable that a variable is a part of; "" for no part."""
+    return "" if variable.slice_info is None else variable.slice_info.full_name
+
+
+def _own_part(variable: VariableDef, value: object, where: str) -> object:
+    """The part of a value of a partitioned variable that one of its parts has."""
+    assert variable.slice_info is not None
+    array, shape = np.asarray(value), tuple(variable.slice_info.full_shape)
+    if array.shape != shape:
+        raise GraphEditError(
+            f"{where} has shape {array.shape}, and partitioned variable "
+            f"{_whole_name(variable)!r} is of shape {shape}; give a value of that shape.",
+            [variable.handle],
+        )
+    return sources.variable_slice(array, variable)
 
 
 def _as_dtype(value: object, dtype: type[np.generic]) -> np.ndarray | None:

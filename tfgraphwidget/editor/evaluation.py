@@ -398,7 +398,11 @@ class Evaluator:
                 index = executor.index
                 waiting = waiting_tensors(index, needed_ops(index, fed, fetches), fed, fetches)
                 run = runtime.measure.probe.session_runner(
-                    executor.target.graph(), executor.source.session, fed, waiting=waiting
+                    executor.target.graph(),
+                    executor.source.session,
+                    fed,
+                    waiting=waiting,
+                    lacks=executor.source.lacks,
                 )
             result = _run_probe(self.current_run(), fetches, fed, run)
             self._probed = (*self._state, result)
@@ -492,8 +496,9 @@ class Evaluator:
         now.source.trust.check(effects_of(now.index, now.source.trust).of_run(fetches, feeds))
         if now.is_body:
             return runtime.measure.measure_function(now.index, now.state, fetches, feeds, runs)
+        source = self._executor.source
         run = runtime.measure.profile.tracing_runner(
-            self._executor.target.graph(), self._executor.source.session, feeds
+            self._executor.target.graph(), source.session, feeds, source.lacks
         )
         return runtime.measure.profile.measure_ops(now.index, fetches, feeds, run, runs)
 

@@ -75,8 +75,13 @@ def plan_copies(
     if stays_in_file(patch, own.index, origin, target):
         check_copied(patch, origin, target)
         pairs = patch.add.copies
-        patch = _with_values(patch, own, target, readers())
-        return GraphCopies(own, _with_preview(patch, with_notices(patch, target)), pairs, _nothing)
+        try:
+            patch = _with_values(patch, own, target, readers())
+            preview = with_notices(patch, target)
+            return GraphCopies(own, _with_preview(patch, preview), pairs, _nothing)
+        except clone_values.NoValueInFile:
+            if not (origin.source.has_values and tf_protos.is_tensorflow_installed()):
+                raise
     if origin.place.needs_import or target.place.needs_import:
         target.check_placed(patch, origin)  # else it is when the patch is applied
     source = origin.graph_session()

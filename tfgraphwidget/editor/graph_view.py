@@ -39,6 +39,7 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch, zoom_in
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpLike, OpsLike
 from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
 
@@ -768,10 +769,19 @@ class GraphView:
 
 def is_single(argument: object) -> TypeGuard[OpLike]:
     """Whether this is one item: a name, a selection, an op, a tensor or a whole variable."""
-    # A tensor is an Iterable too, and says so only when it is asked for its first row.
-    return isinstance(argument, str | Selection) or (
-        hasattr(argument, "name") and not _is_in_parts(argument)
+    # A tensor is an Iterable too, and says so only when it is asked for its first row. One that is
+    # a value has a name for none but TensorFlow.
+    return (
+        isinstance(argument, str | Selection)
+        or is_value(argument)
+        or (hasattr(argument, "name") and not is_in_parts(argument))
     )
+
+
+def is_value(argument: object) -> bool:
+    """Whether this is an eager tensor or an array of numbers: a value, and no tensor of a graph."""
+    is_eager = hasattr(argument, "numpy") and not hasattr(argument, "assign")
+    return is_eager or (isinstance(argument, np.ndarray) and argument.dtype.kind in "biufc")
 
 
 def each(argument: Any) -> list[Any]:
@@ -785,16 +795,21 @@ def each(argument: Any) -> list[Any]:
     items = [
         one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in items
     ]
-    return [item for one in items for item in (one if _is_in_parts(one) else [one])]
+    return [item for one in items for item in (one if is_in_parts(one) else [one])]
 
 
-def _is_in_parts(argument: object) -> bool:
+def is_in_parts(argument: object) -> bool:
     """Whether this is a PartitionedVariable, whose own name no op has."""
     return hasattr(argument, "as_tensor") and hasattr(argument, "__iter__")
 
 
 def _name(item: object, index: GraphIndex, body: Body) -> str:
     name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
+    if is_value(item):
+        raise UnknownName(
+            f"{value_text(item)} is a value and no tensor of the graph; "
+            + in_cell("make it one: tf.constant(value), with editor.graph.as_default().")
+        )
     if not isinstance(name, str):
         raise UnknownName(
             f"{value_text(item)} is neither a name nor a tensor or op of a graph; write "

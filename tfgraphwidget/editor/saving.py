@@ -575,15 +575,20 @@ def signature_or_apparent(core: EditorCore) -> Signature:
     return next(iter(own or signatures), None) or apparent_signature(core.index)
 
 
+def own_arguments(core: EditorCore) -> tuple[str, ...]:
+    """The arguments of a function without the constants that the call of a SavedModel's gives."""
+    captured = core.view.body.constants
+    arguments, _ = core.executor.inputs_and_outputs
+    return tuple(name for name in arguments if split_tensor(name)[0] not in captured)
+
+
 def boundary_or_apparent(core: EditorCore) -> Boundary:
     """The marked boundary, or that of the function, signature or apparent purpose."""
     if any(core.view.boundary):
         return core.view.boundary
-    arguments, results = core.executor.inputs_and_outputs
+    _, results = core.executor.inputs_and_outputs
     if results:
-        captured = core.view.body.constants  # which the call of a SavedModel's function gives
-        inputs = tuple(name for name in arguments if split_tensor(name)[0] not in captured)
-        return inputs, tuple(results.values())
+        return own_arguments(core), tuple(results.values())
     state = core.index, core.executor.signatures
     if core.apparent is None or core.apparent[0] is not state[0] or core.apparent[1] != state[1]:
         try:

@@ -12,10 +12,11 @@ import numpy as np
 
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.linting import lint_editor
+from tfgraphwidget.editor.saving import own_arguments
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, needed_placeholders, pairs, shape_text
-from tfgraphwidget.naming import count_text, escape
+from tfgraphwidget.naming import count_text, escape, split_tensor
 from tfgraphwidget.sentences import in_cell
 
 _MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12
@@ -76,7 +77,11 @@ def _inputs_and_outputs(core: EditorCore) -> Iterator[str]:
         outputs_of = core.arguments.outputs(None)
     except GraphEditError:
         outputs_of = ()
-    for side, names in (("input", needed_placeholders(index, outputs_of)), ("output", outputs_of)):
+    inputs_of = needed_placeholders(index, outputs_of)
+    if core.executor.inputs_and_outputs[1]:  # a function, whose captures are placeholders too
+        arguments = {split_tensor(name)[0] for name in own_arguments(core)}
+        inputs_of = tuple(name for name in inputs_of if split_tensor(name)[0] in arguments)
+    for side, names in (("input", inputs_of), ("output", outputs_of)):
         yield from _first_lines(
             [f"{side}: {_tensor_text(index, name)}" for name in names], _MOST_ENDS, f"{side}s"
         )

@@ -82,6 +82,7 @@ from .registry import register as register
 from .rewire.bypass import Bypass as Bypass
 from .rewire.bypass import Detach as Detach
 from .rewire.execution_frames import check_loops as check_loops
+from .rewire.gradients import custom_gradient_notes as custom_gradient_notes
 from .rewire.reroute import AddControlInputs as AddControlInputs
 from .rewire.reroute import Connect as Connect
 from .rewire.reroute import RemoveControlInputs as RemoveControlInputs

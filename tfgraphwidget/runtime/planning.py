@@ -26,6 +26,7 @@ from tfgraphwidget.edits import (
     apply_patch,
     check_acyclic,
     check_loops,
+    custom_gradient_notes,
     stale_gradient_notes,
     track_boundary,
     waiting_notes,
@@ -525,7 +526,10 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     stale = (
         ()
         if command.keeps_values
-        else stale_gradient_notes(context.index, patch, context.new_names)
+        else (
+            *stale_gradient_notes(context.index, patch, context.new_names),
+            *custom_gradient_notes(context.index, patch),
+        )
     )
     notes = (*stale, *patch.report.notes, *waiting_notes(context.index, patch))
     return replace(patch, function=context.function, report=replace(patch.report, notes=notes))

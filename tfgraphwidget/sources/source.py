@@ -112,7 +112,8 @@ class ImportedGraph:
     """A file's graph after its import into TensorFlow, with a session.
 
     `notices` say what the session lacks, and what was left out of the file; `repaired` are the
-    NodeDefs that were imported otherwise than the file has them, by name.
+    NodeDefs that were imported otherwise than the file has them, by name; `lacks` say what the
+    session lacks, also where that was known before.
     """
 
     body: Body
@@ -120,6 +121,7 @@ class ImportedGraph:
     session: tf.compat.v1.Session
     notices: tuple[str, ...] = ()
     repaired: Mapping[str, NodeDef] = field(default_factory=dict)
+    lacks: tuple[str, ...] = ()
 
 
 class StoredData(Protocol):
@@ -328,6 +330,7 @@ class Source:
         converted_model: The model of TensorFlow Lite or ONNX that the graph is of, whose runtime
             runs it.
         repaired: The NodeDefs that were imported otherwise than the file has them, by name.
+        lacks: Sentences about what the session of a file lacks since the import.
     """
 
     title: str
@@ -361,6 +364,7 @@ class Source:
     )
     converted_model: LiteModel | OnnxModel | None = field(default=None, repr=False)
     repaired: Mapping[str, NodeDef] = field(default_factory=dict, repr=False)
+    lacks: tuple[str, ...] = ()
 
     def give_trust(self) -> None:
         """Let ops of the graph run that do more than compute, as the user says so."""
@@ -389,5 +393,5 @@ class Source:
     def take(self, imported: ImportedGraph) -> None:
         """Let the file's graph be what TensorFlow has imported."""
         self.body, self.graph, self.session = imported.body, imported.graph, imported.session
-        self.repaired = imported.repaired
+        self.repaired, self.lacks = imported.repaired, imported.lacks
         self.notices += tuple(notice for notice in imported.notices if notice not in self.notices)

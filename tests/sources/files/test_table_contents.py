@@ -131,6 +131,10 @@ def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_reported(
     assert (
         "cannot fill its hash table" if is_there else f"{str(vocabulary)!r}, which is not there"
     ) in notice
+    for calculate in (editor.probe, editor.measure):
+        with pytest.raises(tgw.GraphEditError) as refusal:
+            calculate(Y[1], {"words:0": WORDS})
+        assert notice in str(refusal.value)
     call = notice[notice.index("editor.session.run(") :].rstrip(".").partition(" when")[0]
     if is_there:
         vocabulary.write_text(other.read_text())
@@ -298,3 +302,28 @@ def test_a_saved_model_whose_start_leaves_a_table_out_is_reported(
     assert notice.startswith(
         "Hash tables 'hash_table' and 'hash_table_1' are empty in the editor's session"
     )
+
+
+def test_a_run_without_what_an_untrusted_model_runs_at_loading_names_trust(
+    session: Any, tmp_path: Path
+) -> None:
+    graph = session.graph
+    with graph.as_default():
+        signature = v1.saved_model.predict_signature_def(
+            {"words": graph.get_tensor_by_name("words:0")},
+            {"places": graph.get_tensor_by_name(Y[1])},
+        )
+        builder = v1.saved_model.Builder(str(tmp_path / "saved"))
+        builder.add_meta_graph_and_variables(
+            session,
+            ["serve"],
+            {"serving_default": signature},
+            main_op=v1.tables_initializer(),
+        )
+        builder.save()
+    editor = tgw.edit(tmp_path / "saved")
+    with pytest.raises(tgw.GraphEditError, match=r"Table not initialized.*trusted=True"):
+        editor.probe(Y[1], {"words:0": WORDS})
+    trusted = tgw.edit(tmp_path / "saved", trusted=True)
+    assert trusted.probe(Y[1], {"words:0": WORDS})
+    assert run(trusted, Y[1:2]) == FILLED[1:2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any
 
@@ -26,15 +26,23 @@ from tfgraphwidget.edits.rewire.gradients import (
 from tfgraphwidget.edits.rewire.operands import as_part, connected_parts, part_text, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.edits.rewire.stale_gradients import is_differentiable
+from tfgraphwidget.edits.rewire.waiting import runs_before, waits_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONTROL,
+    ENTER,
+    EXIT,
+    MERGE,
+    NEXT,
     PRINTS,
     SHAPE_QUERIES,
+    SWITCH,
+    Conditional,
     GraphIndex,
     Mask,
     Selection,
     computed_from_outside,
+    enclosing_blocks,
     traversal,
 )
 from tfgraphwidget.naming import names_text
@@ -65,7 +73,8 @@ class Bypass(Rewire):
     Otherwise each output is replaced by the only input of its dtype and static shape, or by the
     only such input that is not a constant or variable and of which more is used than its shape.
     Outputs that are read only after other outputs, as by gradients, keep their consumers. Ops that
-    wait for an op of the part wait for what the part reads and waits for. Of several parts that no
+    wait for an op of the part wait for what the part reads and waits for, and ops that read past it
+    for what it waits for. Of several parts that no
     edge joins each is bypassed, or none is.
 
     Args:
@@ -176,6 +185,7 @@ class Bypass(Rewire):
         unmatched = [tensor for tensor in boundary.leaving if tensor not in ways]
         if not unmatched:
             self._go_round(moves, boundary, part, {op for op, _ in ways.values()})
+        self._carry_waits(moves, boundary, part, ways)
         return unmatched
 
     def _add_notes(
@@ -349,10 +359,45 @@ class Bypass(Rewire):
             moves.control_inputs[op] = tuple(
                 dict.fromkeys([*waits, *(other for other in around if other != op)])
             )
-        if boundary.control_inputs and ways:
-            before = names_text([moves.name(op) for op in boundary.control_inputs])
+
+    def _carry_waits(
+        self,
+        moves: EdgeMoves,
+        boundary: Boundary,
+        part: Selection,
+        ways: Mapping[Tensor, Tensor],
+    ) -> None:
+        """Let who reads past the part wait for what its outputs waited for, such as updates and
+        checks.
+        """
+        index = moves.index
+        needed = traversal.backward(index, {op for op, _ in ways}, within=part.mask) & part.mask
+        now_read = {op for op, _ in ways.values()}
+        unread = {op for op, _ in boundary.entering} - now_read
+        done_before = runs_before(index, now_read)
+        waits = [
+            op
+            for op in waits_of(index, np.flatnonzero(needed).tolist(), unread)
+            if not done_before[op] and not part.mask[op]
+        ]
+        reading = {op for tensor in ways for op, _ in boundary.leaving[tensor]}
+        reading -= part.ids
+        waiting = [op for op in sorted(reading) if waits and _may_wait(index, op, waits)]
+        for op in waiting:
+            now = moves.control_inputs.get(op, moves.current_control_inputs(op))
+            moves.control_inputs[op] = tuple(dict.fromkeys((*now, *waits)))
+        if waits:
+            before = names_text([moves.name(op) for op in waits])
+            others = names_text([moves.name(op) for op in sorted(reading.difference(waiting))])
             moves.notes.append(
-                part_text(self.what) + f" waits for {before}; the ops that read past it do not."
+                f"{names_text([moves.name(op) for op in waiting])} "
+                f"{'waits' if len(waiting) == 1 else 'wait'} for {before} now, as "
+                + part_text(self.what)
+                + " did."
+                if waiting and not others
+                else part_text(self.what)
+                + f" waits for {before}; {others or 'what is read in its place'} "
+                f"{'do' if ' and ' in others else 'does'} not."
             )
 
 
@@ -438,6 +483,17 @@ class Detach(Rewire):
                 [moves.name(wrong), moves.name(tensor[0])],
             )
         moves.inputs.update(dict.fromkeys(slots, (placeholder(moves, tensor), 0)))
+
+
+def _may_wait(index: GraphIndex, op: int, waits: Iterable[int]) -> bool:
+    """Whether a control edge from each of the others would be in one loop or branch with the op."""
+    kind, blocks = index.types[op], enclosing_blocks(index, op)
+    if blocks and kind in MERGE | EXIT | NEXT:
+        return False
+    # A Switch or an Enter of a block runs outside of it.
+    is_switch = kind in SWITCH and blocks and isinstance(blocks[0], Conditional)
+    around = blocks[1:] if is_switch or kind in ENTER else blocks
+    return all(enclosing_blocks(index, other) == around for other in waits)
 
 
 def _leave_out(boundary: Boundary, ops: Mask) -> None:

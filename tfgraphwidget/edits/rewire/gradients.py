@@ -16,8 +16,8 @@ import numpy as np
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Mask, Selection
-from tfgraphwidget.naming import enclosing_scopes, names_text
+from tfgraphwidget.graph import GRADIENT_NAME, GraphIndex, Mask, Selection, of_type, traversal
+from tfgraphwidget.naming import enclosing_scopes, names_text, split_input, text_attribute
 
 _GRAD = re.compile(r"_grad(_\d+)?/")
 _TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
@@ -266,3 +266,47 @@ def _by_tape(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str
         if old.startswith(before) and new in index.ids
     ]
     return taped[1] if ops and part[ops].all() else ""
+
+
+def custom_gradient_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
+    """A sentence where ops are edited whose gradient a `tf.custom_gradient` gives: it stays that of
+    the ops as they were.
+    """
+    removed = {node.name for node in patch.remove.nodes}
+    moved = {
+        (change.name, split_input(text)[0])
+        for change in patch.changed
+        for text in set(change.before.input) - set(change.after.input)
+    }
+    if not removed and not moved:
+        return ()
+    stale = []
+    for op in np.flatnonzero(of_type(index, "IdentityN".__eq__)).tolist():
+        name = index.names[op]
+        if not text_attribute(index.nodes[op], GRADIENT_NAME).startswith(b"CustomGradient"):
+            continue
+        inside = {index.names[each] for each in _inside_custom_gradient(index, op)}
+        readers = inside | {name}
+        if inside & removed or any(by in readers and read in inside for by, read in moved):
+            stale.append(name)
+    if not stale:
+        return ()
+    note = (
+        f"The gradient through {names_text(stale)} stays what tf.custom_gradient made it for the "
+        "ops as they were; define it again before you train."
+    )
+    return (note,)
+
+
+def _inside_custom_gradient(index: GraphIndex, keeper: int) -> list[int]:
+    """The ops that compute the results of a function with a custom gradient from its arguments: an
+    IdentityN takes both.
+    """
+    inputs = set(index.input_lists[keeper])
+    results = {op for op in inputs if traversal.forward(index, inputs - {op})[op]} or inputs
+    arguments = inputs - results
+    inside = traversal.backward(index, results)
+    if arguments:
+        inside &= traversal.forward(index, arguments)
+    inside[list(arguments)] = False
+    return np.flatnonzero(inside).tolist() if arguments else sorted(results)

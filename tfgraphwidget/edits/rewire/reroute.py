@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, get_args
+
+import numpy as np
 
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
@@ -28,6 +30,7 @@ from tfgraphwidget.edits.rewire.operands import (
     slots_of,
     tensors,
 )
+from tfgraphwidget.edits.rewire.waiting import runs_before, waits_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
@@ -240,7 +243,36 @@ class Reroute(_ConsumerCommand):
         _move_consumers(moves, pairs, self._may(index))
         if not moves.inputs and not moves.control_inputs:
             moves.nothing = self._no_consumer(moves.tensor_name(old) for old, _ in pairs)
+        elif moves.inputs:
+            notes = (note for old, to in pairs for note in _past_waits(moves, old, to))
+            moves.notes += dict.fromkeys(notes)
         return moves
+
+
+def _past_waits(moves: EdgeMoves, old: Tensor, to: Tensor) -> Iterator[str]:
+    """What is said where a tensor was computed from the one that takes its place, and waited for
+    what that does not wait for.
+    """
+    index = moves.index
+    if CONTROL in (old[1], to[1]) or old[0] == to[0]:
+        return
+    before_old = runs_before(index, [old[0]])
+    if not before_old[to[0]]:
+        return
+    between = traversal.forward(index, [to[0]], within=before_old)
+    between[to[0]] = False
+    ops = np.flatnonzero(between).tolist()
+    unread = {source for op in ops for source in index.input_lists[op]} - {*ops, to[0]}
+    done_before = runs_before(index, [to[0]])
+    waits = [op for op in waits_of(index, ops, unread) if not done_before[op]]
+    if waits:
+        names = [moves.name(op) for op in waits]
+        yield (
+            f"{moves.tensor_name(old)!r} waits for {names_text(names)}; what reads "
+            f"{moves.tensor_name(to)!r} in its place does not; let it wait: "
+            + editor_call("add_control_inputs", f'"…", {names!r}')
+            + "."
+        )
 
 
 @register

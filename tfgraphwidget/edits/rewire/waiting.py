@@ -1,12 +1,65 @@
-"""Control edges that an edit leaves over: ops that wait for an op without consumers."""
+"""Control edges that an edit leaves over: ops that wait for an op without consumers, and what was
+waited for by an op that is read no more.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    NEXT,
+    GraphIndex,
+    Mask,
+    computed_from_outside,
+    control_flow_ops,
+    of_type,
+    traversal,
+)
 from tfgraphwidget.naming import names_text, split_input
 from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.tf_types import NodeDef
+
+
+def waits_of(index: GraphIndex, ops: Collection[int], unread: Iterable[int]) -> list[int]:
+    """The ops that a part waits for, by itself or by a constant or a variable's read that it reads.
+
+    Of two ops that are made under `tf.control_dependencies` TensorFlow lets only the first wait: in
+    `x * 2`, the 2. In a loop or branch a constant also waits to be in there, so what waits there in
+    place of another op is not known.
+
+    Args:
+        ops: The ops of the part.
+        unread: The ops whose outputs nothing reads in place of the part, though it reads them.
+
+    Returns:
+        The ops outside of the part, in graph order.
+    """
+    own = (op for op in ops if index.types[op] not in CONSTANTS)
+    waits = {waited for op in own for waited in index.control_lists[op]}
+    constants = (op for op in ops if index.types[op] in CONSTANTS)
+    waits |= _waits_of_sources(index, [*constants, *unread])
+    return sorted(waits.difference(ops))
+
+
+def runs_before(index: GraphIndex, ops: Iterable[int]) -> Mask:
+    """The ops that have run before some ops do, these included; of a loop in the same round."""
+    in_round = ~of_type(index, NEXT.__contains__)
+    return traversal.backward(index, ops, within=in_round)
+
+
+def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
+    """What ops wait for, and what they are computed from, that depend on no input."""
+    fed = computed_from_outside(index)
+    stack, visited, waits = list(ops), set[int](), set[int]()
+    while stack:
+        op = stack.pop()
+        if op not in visited and not fed[op]:
+            visited.add(op)
+            waits.update(index.control_lists[op])
+            stack += index.input_lists[op]
+    return waits - control_flow_ops(index) if waits else waits
 
 
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:

@@ -270,23 +270,35 @@ class SizeConsumer:
         """
         value = all_[k].value or 0
         number = self.scale(value, was, now)
+        size = self.size_of_input(value, was)
+        # Several parts are not put together again.
+        one_part = all(entry.constant == all_[k].constant for entry in all_)
+        if number is not None or size is None or not one_part:
+            return self.stale(slot, all_, k, number)
+        return self.stale(slot, all_, k, self.size_text(size), size)
+
+    def size_of_input(self, value: int, was: int) -> SizeAtRunTime | None:
+        """The size of the input, or a multiple of it, that a number was.
+
+        Args:
+            was: The old size that the number met.
+
+        Returns:
+            The size; None if it is not known which it was, or cannot be read where the op is: in a
+            loop, that of what lies outside.
+        """
         of = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
         of = [(p, old) for p, old in of if old == was] or of
-        # In a loop the size of what lies outside cannot be read; several parts are not put together
-        # again.
-        one_part = all(entry.constant == all_[k].constant for entry in all_)
-        if (
-            number is not None
-            or len(of) != 1
-            or not one_part
-            or control_flow.enclosing_blocks(self.index, self.op)
-        ):
-            return self.stale(slot, all_, k, number)
+        if len(of) != 1 or control_flow.enclosing_blocks(self.index, self.op):
+            return None
         position, old = of[0]
-        text = f'tf.shape("{self.changes.name}:0")[{position}]' + (
-            f" * {value // old}" if value != old else ""
-        )
-        return self.stale(slot, all_, k, text, SizeAtRunTime("", (position,), value // old))
+        return SizeAtRunTime("", (position,), value // old)
+
+    def size_text(self, size: SizeAtRunTime) -> str:
+        """The expression that computes a size of the input."""
+        (position,) = size.positions
+        times = f" * {size.times}" if size.times != 1 else ""
+        return f'tf.shape("{self.changes.name}:0")[{position}]' + times
 
 
 def is_uniform(node: NodeDef) -> bool:
@@ -297,6 +309,18 @@ def is_uniform(node: NodeDef) -> bool:
         width = len(tensor.tensor_content) // count if count else 0
         return width > 0 and tensor.tensor_content == tensor.tensor_content[:width] * count
     return sum(len(set(values)) for values in _value_fields(node)) == 1
+
+
+def set_scalar(node: NodeDef) -> None:
+    """Make a Const of one number everywhere that number."""
+    tensor = node.attr["value"].tensor
+    count = prod(dim.size for dim in tensor.tensor_shape.dim)
+    tensor.tensor_content = tensor.tensor_content[: len(tensor.tensor_content) // count]
+    del tensor.tensor_shape.dim[:]
+    for values in _value_fields(node):
+        del values[1:]
+    if "_output_shapes" in node.attr:
+        del node.attr["_output_shapes"]
 
 
 def set_uniform_size(node: NodeDef, k: int, size: int) -> None:

@@ -45,6 +45,15 @@ _PRODUCTS = {
 }
 # What sizes pass on their way to an op.
 _SIZE_OPS = SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}
+# Ops that read or change elements at places, with a row first: the input that has the places.
+_PLACES_IN_ROWS = {
+    "GatherNd": 1,
+    "TensorScatterAdd": 1,
+    "TensorScatterMax": 1,
+    "TensorScatterMin": 1,
+    "TensorScatterSub": 1,
+    "TensorScatterUpdate": 1,
+}
 _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4", "int64": "<i8"}
 
 
@@ -296,6 +305,54 @@ def _old_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         )
 
 
+def _matrix_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A constant matrix by which the rows of the old size are multiplied."""
+    index, attr = consumer.index, consumer.index.nodes[consumer.op].attr
+    prefix = _PRODUCTS[index.types[consumer.op]]
+    letters = "ab" if prefix == "transpose_" else "xy"
+    transposed = [prefix + letter in attr and attr[prefix + letter].b for letter in letters]
+    summed = [-2 if transposed[0] else -1, -1 if transposed[1] else -2]
+    for slot, rows in ((0, 1), (1, 0)):
+        op, port = consumer.read[slot]
+        shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
+        rank = len(index.shape(*consumer.read[rows]) or ())
+        for k, was, _ in consumer.changes.dimensions(consumer.read[rows]):
+            if shape and k == rank + summed[rows] and shape[summed[slot]] == was > 1:
+                yield _old_size_in(consumer, op, was, slot)
+
+
+def _number_of_copies(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A number of copies that is the old size.
+
+    What has the new size already is copied as often only along a dimension of one element, as for
+    all pairs of rows.
+    """
+    shape, copies = consumer.index.shape(*consumer.read[0]), consumer.sizes(1)
+    if not consumer.changes.dimensions(consumer.read[0]) or len(copies) != len(shape or ()):
+        yield from _old_size(consumer)
+        return
+    olds = {was for _, was, _ in consumer.changes.sizes if was > 1}
+    for entry, size in zip(copies, shape or (), strict=True):
+        if size == 1 and entry.constant >= 0 and entry.value in olds:
+            yield _old_size_in(consumer, entry.constant, entry.value or 0, 1)
+
+
+def _places_in_each_row(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Constant places of which each row of the old size has some; a new row would have none."""
+    slot = _PLACES_IN_ROWS[consumer.index.types[consumer.op]]
+    rows = consumer.changes.dimensions(consumer.read[0])
+    for constant in _constants_downstream(consumer.index, consumer.read[slot][0], _SIZE_OPS):
+        node = consumer.index.nodes[constant]
+        sizes = [dim.size for dim in node.attr["value"].tensor.tensor_shape.dim]
+        places = _numbers(consumer.index, node)
+        if len(sizes) < 2 or not places:
+            continue
+        rows_with_places = set(places[:: sizes[-1]])
+        for k, was, _ in rows:
+            if k == 0 and was > 1 and rows_with_places == set(range(was)):
+                yield _old_size_in(consumer, constant, was, slot)
+
+
 def _sequence_lengths(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The old length as that of each sequence."""
     index, source = consumer.index, consumer.read[1][0]
@@ -319,6 +376,8 @@ def _scale_of_image(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 _RULES: dict[str, Callable[[SizeConsumer], Iterable[StaleConstant]]] = {
     **dict.fromkeys(_SCALINGS, _scaling),
     **dict.fromkeys(GATHERS, _places),
+    **dict.fromkeys(_PLACES_IN_ROWS, _places_in_each_row),
+    **dict.fromkeys(_PRODUCTS, _matrix_of_rows),
     "BroadcastTo": _old_size,
     "MirrorPad": _padding_after,
     "OneHot": _old_size,
@@ -329,6 +388,6 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterable[StaleConstant]]] = {
     "ScaleAndTranslate": _scale_of_image,
     "Slice": _crop,
     "StridedSlice": _last_place,
-    "Tile": _old_size,
+    "Tile": _number_of_copies,
     "TopKV2": _number_of_best,
 }

@@ -43,6 +43,7 @@ from tfgraphwidget.edits.rewire.carried_gradients import (
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, origin, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
+from tfgraphwidget.edits.rewire.waiting import waits_of
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
@@ -69,6 +70,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.graph.patterns import (
     Match,
     Matches,
+    Node,
     Pattern,
     Replacement,
     find_matches,
@@ -229,14 +231,36 @@ class ReplaceAll(Command):
             )
         else:
             patch = rewrite(context)
+        left = self._left_in_functions(context)
         if patch is None:
-            return self._nothing(context, report)
+            return self._nothing(context, report).with_notes(*left)
         # The calls of other functions may give other shapes.
         shapes = () if self.functions else patch.shapes
         matches = replace(
             patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped)
         )
-        return replace(patch, shapes=shapes, report=matches)
+        return replace(patch, shapes=shapes, report=matches).with_notes(*left)
+
+    def _left_in_functions(self, context: PlanContext) -> tuple[str, ...]:
+        """What is said of matches in functions that ops of the graph call, such as the bodies of
+        loops: they are left alone.
+        """
+        pattern, extras = pattern_of(self.pattern), context.index.extras
+        if self.functions or self.within or self.where is not None:
+            return ()
+        wanted = [value.op_types for value in pattern.bottom_up if isinstance(value, Node)]
+        definitions = (extras.function(name) for name in context.index.functions)
+        types = {node.op for definition in definitions for node in definition.node_def}
+        if not all(types & of_node for of_node in wanted if of_node):
+            return ()
+        matches = matches_of(context, pattern, effects=self.effects, functions=True)
+        names = dict.fromkeys(match.function for match in matches if match.function)
+        number = sum(bool(match.function) for match in matches)
+        if not number:
+            return ()
+        word, are = ("match", "is") if number == 1 else ("matches", "are")
+        note = f"{number:,} {word} in {names_text([*names])}, which ops call, {are} left alone; "
+        return (note + in_cell("functions=True replaces there, too."),)
 
     def _nothing(self, context: PlanContext, report: _Report) -> Patch:
         """Why nothing is replaced. Raises GraphEditError for a replacement that cannot be made."""
@@ -667,7 +691,7 @@ class _Round:
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
             check_skeleton(index, ops, of)
-        waits = self._control_inputs(match)
+        waits = self._control_inputs(match, change.nodes)
         if waits and not change.nodes:
             self._pass_waits_on(match, reading, waits)
         make_wait(change.nodes, waits)
@@ -774,11 +798,14 @@ class _Round:
         for name in (scope, *enclosing_scopes(scope)):
             self._names_at(name).add(name.lower())
 
-    def _control_inputs(self, match: Match) -> list[str]:
-        """The ops outside that ops of a match wait for."""
-        inside = {*match.numbers, *match.passed}
-        waits = {op for number in inside for op in self.index.control_lists[number]} - inside
-        return [self.index.names[op] for op in sorted(waits)]
+    def _control_inputs(self, match: Match, new: Iterable[NodeDef]) -> list[str]:
+        """The ops outside that ops of a match wait for, or what these read and no new op does."""
+        index, inside = self.index, {*match.numbers, *match.passed}
+        waits = {op for number in inside for op in index.control_lists[number]} - inside
+        read = {split_input(text)[0] for node in new for text in node.input}
+        sources = {source for op in inside for source in index.input_lists[op]} - inside
+        unread = [source for source in sources if index.names[source] not in read]
+        return [index.names[op] for op in sorted(waits.union(waits_of(index, inside, unread)))]
 
     def patch(self) -> Patch | None:
         """All of it as a patch of the index; None if nothing changes."""

@@ -25,6 +25,7 @@ from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.operands import connected_parts
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check
+from tfgraphwidget.edits.rewire.waiting import waits_of
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
@@ -40,8 +41,8 @@ from tfgraphwidget.edits.rewrite.gradient_grafts import GradientGrafts, unused_g
 from tfgraphwidget.edits.rewrite.graft import graft_function, make_wait
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, NEXT, GraphIndex, Part, Selection, traversal
-from tfgraphwidget.naming import free_name, names_text, split_tensor
+from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorKey, TensorLike
 
@@ -344,7 +345,7 @@ class Replace(Command):
         check_one_frame(index, part.ids, [tensor(index, name) for name in outputs])
         into, name = ("", name) if self.name else (name, "")
         graft = graft_function(traced, index, sources, into, name=name)
-        waits = _control_inputs(index, part)
+        waits = waits_of(index, part.ids, _unread(index, part, graft.change.nodes))
         make_wait(graft.change.nodes, [index.names[op] for op in waits])
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
@@ -388,7 +389,7 @@ class Replace(Command):
                 moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in other.ids}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
-        notes = _lost_waits(index, part, _control_inputs(index, part)) if renames else ()
+        notes = _lost_waits(index, part, waits_of(index, part.ids, ())) if renames else ()
         return replace(patch, output_renames=tuple(renames)).with_notes(*notes)
 
 
@@ -514,12 +515,11 @@ def _pair_boundaries(
     return zip(old, new, strict=True)
 
 
-def _control_inputs(index: GraphIndex, part: Part) -> list[int]:
-    """The ops outside of a part that ops of it wait for, other than its constants: these wait only
-    to be in a loop or branch.
-    """
-    waiting = (op for op in part.ids if index.types[op] not in CONSTANTS)
-    return sorted({op for each in waiting for op in index.control_lists[each]} - set(part.ids))
+def _unread(index: GraphIndex, part: Part, new: Sequence[NodeDef]) -> set[int]:
+    """The ops whose outputs a part reads, and none of the new ops."""
+    read = {split_input(text)[0] for node in new for text in node.input}
+    sources = {source for op in part.ids for source in index.input_lists[op]} - part.ids
+    return {source for source in sources if index.names[source] not in read}
 
 
 def _lost_waits(

@@ -37,11 +37,14 @@ class SizeRewriter:
     def rewrite(self, stale: Iterable[StaleConstant]) -> Patch:
         """The patch with these rewritten."""
         groups: dict[tuple[str, str], list[StaleConstant]] = {}
+        uniform: dict[str, list[StaleConstant]] = {}
         for one in stale:
             if one.proposed is not None and one.at is None:
-                self._resize_uniform(one)
+                uniform.setdefault(one.op, []).append(one)
             elif one.proposed is not None and self._place(one) is not None:
                 groups.setdefault((one.op, self._nearest_consumer(one)), []).append(one)
+        for group in uniform.values():
+            self._resize_uniform(group)
         for (_, consumer), group in groups.items():
             if all(isinstance(self._new_size(one), int) for one in group):
                 for one in group:
@@ -86,10 +89,54 @@ class SizeRewriter:
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)
 
-    def _resize_uniform(self, one: StaleConstant) -> None:
-        """Give a constant of one number everywhere its new size in dimension `slot`."""
-        if isinstance(one.proposed, tuple) and isinstance(size := one.proposed[one.slot], int):
-            constant_sizes.set_uniform_size(self._node(one.op), one.slot, size)
+    def _resize_uniform(self, group: list[StaleConstant]) -> None:
+        """Give a constant of one number everywhere its new size in each dimension `slot`, or let
+        its consumers read the number in a size that is computed when the graph runs.
+        """
+        sizes = list(cast("tuple[int, ...]", group[0].value))
+        computed: dict[int, StaleConstant] = {}
+        for one in group:
+            size = cast("tuple[int | str, ...]", one.proposed)[one.slot]
+            if isinstance(size, int):
+                sizes[one.slot] = size
+            else:
+                computed[one.slot] = one
+        name = group[0].op
+        if computed:
+            self._fill(name, sizes, computed)
+            return
+        for one in group:
+            constant_sizes.set_uniform_size(self._node(name), one.slot, sizes[one.slot])
+
+    def _fill(self, name: str, sizes: list[int], computed: dict[int, StaleConstant]) -> None:
+        """Let the consumers of a constant of one number everywhere read a tensor of that number, of
+        which some sizes are computed.
+        """
+        int32, constant = self.index.typing.number("int32"), self.after.ids[name]
+        scope = f"{name}/sizes"
+        value = type(self.after.nodes[constant])()
+        value.CopyFrom(self.after.nodes[constant])
+        value.name = self._free(f"{name}/value")
+        constant_sizes.set_scalar(value)
+        self.new_nodes.append(value)
+        dims = self._add(
+            f"{scope}/Pack",
+            "Pack",
+            [
+                self._size(computed[k], scope)
+                if k in computed
+                else self._constant(f"{scope}/{k}", [size], scalar=True)
+                for k, size in enumerate(sizes)
+            ],
+            T=int32,
+            N=len(sizes),
+            axis=0,
+        )
+        filled = self._add(
+            f"{name}/Fill", "Fill", [dims, value.name], T=value.attr["dtype"].type, index_type=int32
+        )
+        for consumer in dict.fromkeys(self.after.consumer_lists[constant]):
+            self._redirect(name, self.after.names[consumer], filled)
 
     def _beside(self, one: StaleConstant, consumer_name: str) -> str:
         """A copy of the constant for one consumer alone; the same one for each size of it."""
@@ -130,7 +177,7 @@ class SizeRewriter:
     def _add(self, name: str, op_type: str, inputs: Iterable[str], **attributes: int) -> str:
         node = type(self.after.nodes[0])(name=self._free(name), op=op_type, input=inputs)
         for key, value in attributes.items():
-            if key in ("T", "out_type", "Index"):
+            if key in ("T", "out_type", "Index", "index_type"):
                 node.attr[key].type = cast("DataType.ValueType", value)
             else:
                 node.attr[key].i = value

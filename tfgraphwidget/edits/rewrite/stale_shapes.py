@@ -15,6 +15,7 @@ from tfgraphwidget.edits.patch import StaleConstant
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.constant_sizes import (
     ShapeChanges,
+    SizeAtRunTime,
     SizeConsumer,
     SizeEntry,
     constant_integers,
@@ -43,6 +44,7 @@ SHAPE_MAKERS: dict[str, int] = {
     "RandomUniform": 0,
     "RandomUniformInt": 0,
     "Range": 1,
+    "ScatterNd": 2,
     "StatelessRandomNormalV2": 0,
     "StatelessRandomUniformV2": 0,
     "Tile": 1,
@@ -631,22 +633,32 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant of one number everywhere, folded from `tf.ones([n, n])`, where it meets dimensions
     of other sizes.
 
-    For one that an op reads beside the dimension, `_equal_sizes` reports a size that is not known.
+    Where the new size is open, it is made of that number when the graph runs.
     """
     index, op = consumer.index, consumer.op
     shape = index.shape(op, 0)
     if not shape or None in shape:
         return
-    is_beside = any(index.types[next_op] in EQUAL_SIZES for next_op in index.consumer_lists[op])
     sizes, name = [size or 0 for size in shape], index.names[op]
     for k, size in enumerate(sizes):
         met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
-        if met is None or (is_beside and met[1] is None):
+        if met is None or not is_uniform(index.nodes[op]):
             continue
-        if is_uniform(index.nodes[op]):
-            new = None if met[1] is None else (*sizes[:k], met[1], *sizes[k + 1 :])
-            # `slot` distinguishes the dimensions: each is a size of its own.
-            yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)
+        at_run_time = consumer.size_of_input(size, met[0]) if met[1] is None else None
+        number = consumer.size_text(at_run_time) if at_run_time else met[1]
+        new = None if number is None else (*sizes[:k], number, *sizes[k + 1 :])
+        size_at_run_time = at_run_time or SizeAtRunTime("", (0,))
+        # `slot` distinguishes the dimensions: each is a size of its own.
+        yield StaleConstant(
+            name,
+            tuple(sizes),
+            new,
+            name,
+            None,
+            slot=k,
+            positions=size_at_run_time.positions,
+            times=size_at_run_time.times,
+        )
 
 
 def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:

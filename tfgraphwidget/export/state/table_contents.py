@@ -20,12 +20,13 @@ from tfgraphwidget.graph import (
     needed_ops,
     users,
 )
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"
+_DENSE_TABLE = "MutableDenseHashTableV2"
 
 
 @dataclass(frozen=True)
@@ -146,15 +147,14 @@ def _imports(
     nodes: list[NodeDef] = []
     imports = []
     for k, (table, op) in enumerate(exports.items()):
-        node = tf.compat.v1.NodeDef(
-            name=free_name(f"{table}/content", used_names), op="LookupTableImportV2"
-        )
+        content, kind = read[2 * k : 2 * k + 2], "LookupTableImportV2"
+        if index.types[index.ids[table]] == _DENSE_TABLE:
+            content, kind = _entries(index, index.ids[table], content, run), "LookupTableInsertV2"
+        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", used_names), op=kind)
         dtypes = [index.nodes[op].attr[key].type for key in ("Tkeys", "Tvalues")]
         node.attr["Tin"].type, node.attr["Tout"].type = dtypes
         node.input.append(table)
-        for name, value, dtype in zip(
-            ("keys", "values"), read[2 * k : 2 * k + 2], dtypes, strict=True
-        ):
+        for name, value, dtype in zip(("keys", "values"), content, dtypes, strict=True):
             const = tf.compat.v1.NodeDef(name=f"{node.name}/{name}", op="Const")
             const.attr["dtype"].type = dtype
             const.attr["value"].tensor.CopyFrom(
@@ -165,3 +165,24 @@ def _imports(
         nodes.append(node)
         imports.append(node.name)
     return tuple(nodes), tuple(imports)
+
+
+def _entries(
+    index: GraphIndex,
+    table: int,
+    buckets: Sequence[np.ndarray],
+    run: Callable[[Sequence[str]], Sequence[np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The keys and values of a dense table, of which an export gives each bucket, as rows.
+
+    An import takes buckets too, and TensorFlow infers no shape of a constant with them.
+    """
+    node = index.nodes[table]
+    sources = map(split_input, [text for text in node.input if text[:1] != "^"])
+    empty, deleted = run([f"{op}:{port}" for op, port in sources])
+    keys = np.reshape(buckets[0], (-1, *np.shape(empty)))
+    rows = keys.reshape(len(keys), -1)
+    is_entry = [(rows != np.reshape(unused, (1, -1))).any(axis=1) for unused in (empty, deleted)]
+    entries = np.flatnonzero(is_entry[0] & is_entry[1])
+    value_shape = [dim.size for dim in node.attr["value_shape"].shape.dim]
+    return keys[entries], np.reshape(buckets[1], (-1, *value_shape))[entries]

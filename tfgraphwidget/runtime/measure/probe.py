@@ -433,6 +433,7 @@ def session_runner(
     feeds: Mapping[str, object],
     metadata: RunMetadata | None = None,
     waiting: Sequence[str] = (),
+    lacks: Sequence[str] = (),
 ) -> Run:
     """Return a function that computes tensors in the session of a live graph.
 
@@ -442,6 +443,7 @@ def session_runner(
         waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless
             queue runners fill it, or the session has a time limit of its own, the run has one then,
             since a script has no Ctrl-C.
+        lacks: Sentences about what the session lacks, of which a run without it says one.
 
     Raises:
         SessionRefused: There is no session, or the graph cannot run.
@@ -475,6 +477,10 @@ def session_runner(
                         "fill it (tf.compat.v1.train.start_queue_runners), or give a value in its "
                         f"place: feeds={{{feeding}}}."
                     )
+                ) from error
+            if lacks and isinstance(error, tf.errors.FailedPreconditionError):
+                raise SessionRefused(
+                    f"The graph cannot run: {error_text(error)}. " + lacks[0]
                 ) from error
             raise SessionRefused(
                 f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what "

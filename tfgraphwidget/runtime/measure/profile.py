@@ -157,16 +157,22 @@ def _bytes(memory: float) -> str:
     return "" if np.isnan(memory) else format_number(memory, "B")
 
 
-def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, object]) -> Traced:
+def tracing_runner(
+    graph: tf.Graph,
+    session: Session | None,
+    feeds: Mapping[str, object],
+    lacks: Sequence[str] = (),
+) -> Traced:
     """Return a function that computes tensors in the session of a live graph, into a RunMetadata.
 
     Args:
         session: The session, or None.
+        lacks: Sentences about what the session lacks.
     """
 
     def run(tensors: Sequence[str], metadata: RunMetadata | None) -> object:
         try:
-            return session_runner(graph, session, feeds, metadata)(tensors)
+            return session_runner(graph, session, feeds, metadata, lacks=lacks)(tensors)
         except tf.errors.OpError as error:  # of a conditional's branch that was not taken
             raise SessionRefused(
                 f"The graph cannot run: {error_text(error)}; give other feeds, or name other "

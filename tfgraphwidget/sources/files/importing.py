@@ -93,7 +93,14 @@ def import_file(file: FileGraph) -> ImportedGraph:
             )
         ) from error
     body = GraphBody(graph, saved_names=file.body.saved_names)
-    return ImportedGraph(body, graph, session, (*repairs.notices, *notices), repairs.nodes)
+    return ImportedGraph(
+        body,
+        graph,
+        session,
+        (*repairs.notices, *notices),
+        repairs.nodes,
+        (*notices, *file.table_contents.notices),
+    )
 
 
 def _damaged_value(checkpoint: Checkpoint | None) -> str:
