@@ -84,7 +84,6 @@ def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: Jupyter
     page.keyboard.press("Enter")
     widget.settled()
     expect(spoken(widget)).to_contain_text("x, Placeholder")
-    page.keyboard.press("Escape")
     page.keyboard.press("i")
     widget.settled()
     assert notebook.kernel_eval("editor.inputs") == ["x"]
@@ -100,11 +99,11 @@ def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: Jupyter
     walk(widget, "PageDown")
     expect(spoken(widget)).to_contain_text("in two")
     walk(widget, "PageUp", "ArrowDown")
-    expect(spoken(widget)).to_contain_text("in, Identity, in two")
+    expect(spoken(widget)).to_contain_text(re.compile(r"in, Identity, .*in two"))
     walk(widget, "ArrowDown", "ArrowDown", "ArrowDown")
     expect(spoken(widget)).to_contain_text("three, ")
     walk(widget, "ArrowUp")
-    expect(spoken(widget)).to_contain_text("out, Tanh, in two")
+    expect(spoken(widget)).to_contain_text(re.compile(r"out, Tanh, .*in two"))
     walk(widget, "o")
     widget.settled()
     assert notebook.kernel_eval("editor.outputs") == ["two/out"]
