@@ -69,7 +69,9 @@ of the copy.
 
 The partner of an op is the op of its name and type after the change, or where that is missing one
 that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
-of which an optimizer left one, one has it as its partner.
+of which an optimizer left one, one has it as its partner. An activation that an optimizer moved
+past a concatenation or a pooling has none: it reads now what read it before, and gives another
+tensor.
 """
 
 
@@ -276,7 +278,8 @@ def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], s
 def _own_partners(
     before: GraphIndex, after: GraphIndex, names: Iterable[str], name_after: Callable[[str], str]
 ) -> dict[str, set[str]]:
-    """For each op the ops of its name and type after the change, which may be in functions.
+    """For each op the ops of its name and type after the change, which may be in functions; not one
+    that reads now what read it before.
 
     Args:
         before: The graph.
@@ -296,11 +299,17 @@ def _own_partners(
     for name in exact:
         of_own_name[name].add(name)
     own = dict[str, set[str]]()
-    for name, name_then, op_type in zip(before.names, names_after, before.types, strict=True):
+    for op, (name_then, op_type) in enumerate(zip(names_after, before.types, strict=True)):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
-        found = {other for other in of_own_name[name_then] if _type(after, other) in types}
+        readers = {names_after[reader] for reader in before.consumer_lists[op]}
+        readers -= {names_after[source] for source in before.input_lists[op]}
+        found = {
+            other
+            for other in of_own_name[name_then]
+            if _type(after, other) in types and readers.isdisjoint(_read(after, other))
+        }
         if found and op_type != "NoOp":
-            own[name] = found
+            own[before.names[op]] = found
     return own
 
 
@@ -367,6 +376,12 @@ class _Values:
 def _type(index: GraphIndex, name: str) -> str:
     """The type of an op; "" for one of an inlined function."""
     return index.types[index.ids[name]] if name in index.ids else ""
+
+
+def _read(index: GraphIndex, name: str) -> set[str]:
+    """The names of the ops that an op reads; none of one of an inlined function."""
+    op = index.ids.get(name)
+    return set() if op is None else {index.names[source] for source in index.input_lists[op]}
 
 
 # The table
