@@ -97,13 +97,14 @@ _PAST_ACTIVATIONS = _PAST_SCALES | RESHAPES_OF_ANY | ACTIVATIONS | NORMS_WITH_AC
 OF_ONE_VALUE = Level(_PAST_IDENTITIES, "all", (), controls=False)
 LEVELS = (
     Level(frozenset(), "all", (FAR,)),
-    # Functions, which order what has effects, have other control inputs.
+    # Functions, which order what has effects, have other control inputs, and optimizers leave them
+    # out: no op is another one's on their account.
     Level(frozenset(), "all", (FAR,), controls=False),
-    Level(frozenset(), "all", (3, 1)),
+    Level(frozenset(), "all", (3, 1), controls=False),
     Level(_PAST_IDENTITIES, "all", (FAR, 3), controls=False),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
-    Level(_PAST_SCALES, "of computation", (FAR, 5)),
-    Level(_PAST_ACTIVATIONS, "of computation", (FAR, 5)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5), controls=False),
+    Level(_PAST_SCALES, "of computation", (FAR, 5), controls=False),
+    Level(_PAST_ACTIVATIONS, "of computation", (FAR, 5), controls=False),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(_PAST_ACTIVATIONS - CHANNEL_SHIFTS, "of computation", ()),
     Level(CASTS, "of computation", ()),
@@ -625,11 +626,13 @@ class _TwoGraphs:
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
         self.look(level)
-        if level.attributes == "of computation":
+        if level.rounds and level.attributes == "of computation":
             self.pair(self.with_near_values(_vector, MOST_ROUNDING), VALUES)
         if level.past >= SCALES_AND_SHIFTS:
             self.pair(self.with_near_values(_scaled_vector, MOST_ROUNDING_OF_SCALED), VALUES)
-        if not level.rounds:
+        if level == OF_ONE_VALUE:
+            self.pair(self.with_one_value(), STRUCTURE)
+        elif not level.rounds:
             for scopes in PREFIXES:
                 self.pair(self.with_same_tail(*scopes), NAME)
         for own_names in (True, False):
@@ -637,9 +640,6 @@ class _TwoGraphs:
                 self.pair(self.with_unique_label(rounds, own_names=own_names), STRUCTURE)
                 self.pair_neighbors(own_names=own_names)
             self.pair_neighbors(own_names=own_names)
-        if level == OF_ONE_VALUE:
-            self.pair(self.with_one_value(), STRUCTURE)
-            self.pair_neighbors(own_names=False)
 
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
