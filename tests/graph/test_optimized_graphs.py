@@ -12,15 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import v1
-from tests.graph.test_usual_changes import (
-    copy_of,
-    folded,
-    index_of,
-    new_name,
-    renamed,
-    reordered,
-    with_decoy,
-)
+from tests.graph import changes
 from tfgraphwidget.graph import difference
 
 GraphDef = Any
@@ -47,7 +39,7 @@ def batch_norm(numbers: np.random.Generator, x: Any) -> Any:
 
 def merged(graph_def: GraphDef) -> GraphDef:
     """The graph with the last of equal constants alone, as an optimizer leaves it."""
-    copy = copy_of(graph_def)
+    copy = changes.copy_of(graph_def)
     constants = [node for node in copy.node if node.op == "Const"]
     kept = {node.attr["value"].SerializeToString(): node.name for node in constants}
     new = {node.name: kept[node.attr["value"].SerializeToString()] for node in constants}
@@ -61,8 +53,11 @@ def merged(graph_def: GraphDef) -> GraphDef:
 
 def pairs_beside_a_copy(before: GraphDef, after: GraphDef) -> dict[str, str]:
     """The names of ops before -> after, where names say nothing, but for those of the copy."""
-    found = difference(index_of(renamed(before)), index_of(reordered(with_decoy(after))))
-    names = {new_name(node.name): node.name for node in before.node}
+    found = difference(
+        changes.index_of(changes.renamed(before)),
+        changes.index_of(changes.reordered(changes.with_decoy(after))),
+    )
+    names = {changes.new_name(node.name): node.name for node in before.node}
     return {names[pair.was]: pair.name for pair in found.pairs}
 
 
@@ -141,7 +136,7 @@ def test_branches_that_are_alike_are_told_apart_by_what_is_beside_them() -> None
         return x @ weight(numbers, 256, 3)
 
     before = graph_of(residual)
-    after = folded(before)
+    after = changes.folded(before)
     names = {node.name for node in before.node if node.op in {"Conv2D", "Relu6", "AddV2"}}
     pairs = pairs_beside_a_copy(before, after)
     assert {name: pairs.get(name) for name in names} == {name: name for name in names}
@@ -158,7 +153,7 @@ def test_a_batch_norm_that_is_folded_is_none_of_the_copy() -> None:
         )
 
     before = graph_of(build)
-    pairs = pairs_beside_a_copy(before, folded(before))
+    pairs = pairs_beside_a_copy(before, changes.folded(before))
     assert "FusedBatchNormV3" not in pairs
     assert pairs["FusedBatchNormV3_1"] == "FusedBatchNormV3_1"
     assert not any(name.startswith(DECOY) for name in pairs.values())
@@ -171,5 +166,8 @@ def test_constants_of_one_number_are_not_known_by_their_values(number: float) ->
     filled = [number] * 8
     before = graph_of(lambda _, image: tf.reshape(image, [-1, 8]) + filled)
     after = graph_of(lambda _, image: tf.tanh(tf.reshape(image, [-1, 8])) / filled)
-    found = difference(index_of(renamed(before)), index_of(renamed(after, lambda n: f"a/{n}")))
+    found = difference(
+        changes.index_of(changes.renamed(before)),
+        changes.index_of(changes.renamed(after, lambda n: f"a/{n}")),
+    )
     assert "values" not in {pair.evidence for pair in found.pairs}

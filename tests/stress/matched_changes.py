@@ -26,19 +26,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import tensorflow as tf
-from tensorflow.python.grappler import tf_optimizer
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tests.graph.test_usual_changes import CHANGES as USUAL_CHANGES
-from tests.graph.test_usual_changes import (
-    copy_of,
-    index_of,
-    new_name,
-    renamed,
-    reordered,
-    with_decoy,
-)
+from tests.graph import changes
 from tests.stress.architectures import ARCHITECTURES
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import GraphIndex, difference
@@ -116,7 +107,7 @@ def subject_of(name: str, folder: Path) -> Subject:
 
 def in_a_function(graph_def: GraphDef) -> tf.Graph:
     """A graph that calls a function with the ops of another graph."""
-    ends = _ends(graph_def)
+    ends = changes.ends(graph_def)
     placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
 
     def body(*arguments: Any) -> Any:
@@ -141,21 +132,9 @@ def refactored(graph_def: GraphDef) -> GraphDef:
     return in_a_function(graph_def).as_graph_def()
 
 
-def optimized(graph_def: GraphDef) -> GraphDef:
-    """What TensorFlow's optimizer makes of a graph."""
-    with tf.Graph().as_default() as graph:
-        tf.graph_util.import_graph_def(graph_def, name="")
-        meta = v1.train.export_meta_graph(graph=graph, graph_def=graph.as_graph_def())
-    ends = [name.partition(":")[0] for name in _ends(graph_def)]
-    meta.collection_def["train_op"].node_list.value.extend(ends)
-    config = v1.ConfigProto()
-    config.graph_options.rewrite_options.min_graph_nodes = -1
-    return tf_optimizer.OptimizeGraph(config, meta)
-
-
 def exported(graph_def: GraphDef) -> GraphDef:
     """The graph of a SavedModel that has the ops in a function."""
-    ends = _ends(graph_def)
+    ends = changes.ends(graph_def)
     placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
 
     def body(*arguments: Any) -> Any:
@@ -184,25 +163,13 @@ def exported(graph_def: GraphDef) -> GraphDef:
         return v1.GraphDef.FromString(Path(path).read_bytes())
 
 
-def _ends(graph_def: GraphDef) -> list[str]:
-    """The first outputs of the ops that no op reads, and that give a value."""
-    index = index_of(graph_def)
-    return [
-        f"{name}:0"
-        for op, name in enumerate(index.names)
-        if not index.consumer_lists[op]
-        and index.dtypes(op)
-        and index.dtypes(op)[0] not in {"resource", "variant"}
-    ]
-
-
 CHANGES: dict[str, Callable[[GraphDef], GraphDef]] = {
-    "renamed": copy_of,
-    "reordered": reordered,
+    "renamed": changes.copy_of,
+    "reordered": changes.reordered,
     "in functions": refactored,
-    "folded": USUAL_CHANGES["batch norms folded"],
-    "cast": USUAL_CHANGES["cast"],
-    "grappler": optimized,
+    "folded": changes.folded,
+    "cast": changes.cast,
+    "grappler": changes.optimized,
     "exported": exported,
 }
 COLUMNS = (
@@ -235,16 +202,16 @@ def counts(subject: Subject, change: str) -> Counts:
         own_names = {name: full[0] for name, full in frozen_names.items() if len(full) == 1}
         return _counts(
             before,
-            index_of(renamed(subject.graph_def)),
-            lambda name: new_name(own_names.get(name, name)),
+            changes.index_of(changes.renamed(subject.graph_def)),
+            lambda name: changes.new_name(own_names.get(name, name)),
         )
     original = subject.graph_def
     changed = CHANGES[change](original)
-    decoy = with_decoy(original if change in IN_FUNCTIONS else changed)
+    decoy = changes.with_decoy(original if change in IN_FUNCTIONS else changed)
     changed.node.extend(node for node in decoy.node if node.name.startswith("decoy/"))
-    before = index_of(renamed(original))
-    old_names = {new_name(node.name): node.name for node in original.node}
-    return _counts(before, index_of(changed), old_names.__getitem__)
+    before = changes.index_of(changes.renamed(original))
+    old_names = {changes.new_name(node.name): node.name for node in original.node}
+    return _counts(before, changes.index_of(changed), old_names.__getitem__)
 
 
 def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], str]) -> Counts:
