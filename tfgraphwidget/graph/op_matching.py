@@ -17,8 +17,13 @@ was imported under a scope.
 What is left is matched again with less that must be alike (LEVELS): first past identities and reads
 of variables, which freezing and optimizers take away; then past casts, whatever the dtypes, and
 past new shapes of constants, which optimizers compute; then past scales and shifts of channels, as
-folding a batch norm moves them. Constants whose values differ by no more than rounding are one
-before that, so copies with other weights are distinguished.
+folding a batch norm moves them; then past activations, which an optimizer moves past a
+concatenation or a pooling, and past new shapes of any tensor. Constants whose values differ by no
+more than rounding are one before that, past scales also those whose channels differ by a factor
+each, so copies with other weights are distinguished.
+
+Of equal ops, too, an optimizer leaves one. So at last ops are matched that are computed alike from
+pairs and weights: they give the same, and any of them is as good as the next.
 """
 
 from __future__ import annotations
@@ -84,8 +89,8 @@ class Level(NamedTuple):
 
 EVIDENCE = ("name", "structure", "values", "hand")
 """What shows that two ops are one, as a list of places for arrays: that they have one name or one
-state, but for scopes; what is around them; that two constants hold the same but for rounding; that
-the caller says so.
+state, but for scopes; what is around them; that two constants hold the same but for rounding, or a
+factor of each channel; that the caller says so.
 """
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
@@ -97,14 +102,14 @@ _PAST_ACTIVATIONS = _PAST_SCALES | RESHAPES_OF_ANY | ACTIVATIONS | NORMS_WITH_AC
 OF_ONE_VALUE = Level(_PAST_IDENTITIES, "all", (), controls=False)
 LEVELS = (
     Level(frozenset(), "all", (FAR,)),
-    # Functions, which order what has effects, have other control inputs, and optimizers leave them
-    # out: no op is another one's on their account.
+    # Functions, which order what has effects, have other control inputs. Near by, too, an op is
+    # none of a copy for waiting for the same.
     Level(frozenset(), "all", (FAR,), controls=False),
     Level(frozenset(), "all", (3, 1), controls=False),
-    Level(_PAST_IDENTITIES, "all", (FAR, 3), controls=False),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5), controls=False),
-    Level(_PAST_SCALES, "of computation", (FAR, 5), controls=False),
-    Level(_PAST_ACTIVATIONS, "of computation", (FAR, 5), controls=False),
+    Level(_PAST_IDENTITIES, "all", (FAR, 3)),
+    Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
+    Level(_PAST_SCALES, "of computation", (FAR, 5)),
+    Level(_PAST_ACTIVATIONS, "of computation", (FAR, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
     Level(_PAST_ACTIVATIONS - CHANNEL_SHIFTS, "of computation", ()),
     Level(CASTS, "of computation", ()),
