@@ -11,12 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.grappler import tf_optimizer
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, corresponding_tensors
 from tfgraphwidget.naming import split_input
 
 GraphDef = Any
@@ -119,3 +120,48 @@ def ends(graph_def: GraphDef) -> list[str]:
         and index.dtypes(op)
         and index.dtypes(op)[0] not in {"resource", "variant"}
     ]
+
+
+def inputs_of(graph_def: GraphDef) -> dict[str, np.ndarray]:
+    """A value for each placeholder."""
+    numbers = np.random.default_rng(0)
+    values = {}
+    for node in graph_def.node:
+        if node.op == "Placeholder":
+            sizes = [
+                2 if size.size < 0 else int(size.size) for size in node.attr["shape"].shape.dim
+            ]
+            dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).as_numpy_dtype
+            values[f"{node.name}:0"] = numbers.uniform(0, 1, sizes).astype(dtype)
+    return values
+
+
+def run(graph_def: GraphDef, tensors: list[str], feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(graph_def, name="")
+        with v1.Session(graph=graph) as session:
+            return [np.asarray(value, np.float64) for value in session.run(tensors, feeds)]
+
+
+def corresponding_values(graph_def: GraphDef, changed: GraphDef) -> dict[tuple[str, str], float]:
+    """The names of corresponding tensors of a graph and the same changed, all of whose names are
+    others, and how far apart their values are as a share of the largest number; infinity for other
+    shapes.
+    """
+    then_def = renamed(changed)
+    before, then = index_of(graph_def), index_of(then_def)
+    pairs = [
+        (f"{before.names[i]}:{port}", f"{then.names[j]}:{new_port}")
+        for (j, new_port), (i, port) in corresponding_tensors(before, then).items()
+        if "float" in then.dtypes(j)[new_port]
+    ]
+    feeds = inputs_of(graph_def)
+    new_feeds = {f"{new_name(name.removesuffix(':0'))}:0": value for name, value in feeds.items()}
+    values = run(graph_def, [one for one, _ in pairs], feeds)
+    others = run(then_def, [other for _, other in pairs], new_feeds)
+    errors = {}
+    for names, value, other in zip(pairs, values, others, strict=True):
+        scale = np.abs(value).max(initial=1e-3)
+        is_comparable = value.shape == other.shape
+        errors[names] = np.abs(value - other).max(initial=0) / scale if is_comparable else np.inf
+    return errors

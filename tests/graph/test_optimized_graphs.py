@@ -186,6 +186,9 @@ def test_ops_are_matched_past_an_activation_that_was_moved(past: str) -> None:
     assert any(past in inputs[name] for name in ("a/relu", "b/relu") if name in inputs)
     expected = [past, "a/conv", "a/shift", "last/conv", "last/shift"]
     assert {name: pairs.get(name) for name in expected} == {name: name for name in expected}
+    errors = changes.corresponding_values(before, after)
+    assert [names for names, error in errors.items() if error > 1e-3] == []
+    assert f"{past}:0" in {was for was, _ in errors}
 
 
 def test_of_equal_ops_that_an_optimizer_made_one_of_one_is_matched() -> None:
