@@ -203,6 +203,29 @@ def test_of_equal_ops_that_an_optimizer_made_one_of_one_is_matched() -> None:
     assert [pairs.get(name) for name in ("one", "other")].count(left) == 1
 
 
+@pytest.mark.parametrize("reads", ["the same", "two halves"])
+def test_ops_of_which_one_is_as_good_as_the_other_are_matched_where_they_read_the_same(
+    reads: str,
+) -> None:
+    """Two poolings that are added: which is which shows in what they read alone."""
+
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        x = tf.nn.conv2d(image, weight(numbers, 3, 3, 4, 4), 1, "SAME")
+        halves = tf.split(x, 2, axis=1) if reads == "two halves" else (x, x)
+        one, other = (
+            tf.nn.avg_pool2d(half, 2, 1, "SAME", name=name)
+            for half, name in zip(halves, ("one", "other"), strict=True)
+        )
+        return tf.add(one, other)
+
+    before = graph_of(build)
+    pairs = pairs_beside_a_copy(before, before)
+    if reads == "the same":
+        assert {pairs["one"], pairs["other"]} == {"one", "other"}
+    else:
+        assert (pairs.get("one", "one"), pairs.get("other", "other")) == ("one", "other")
+
+
 def test_ops_are_matched_past_a_concatenation_that_is_part_of_another() -> None:
     """The optimizer makes one of both, in which the last input has another place."""
 

@@ -60,7 +60,8 @@ of the copy.
 
 The partner of an op is the op of its name and type after the change, or where that is missing one
 that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
-of which an optimizer left one, one has it as its partner. An activation that an optimizer moved
+of which an optimizer left one, one has it as its partner; of ops that read and feed the same one is
+as good as the other. An activation that an optimizer moved
 past a concatenation or a pooling has none: it reads now what read it before, and gives another
 tensor.
 """
@@ -277,7 +278,27 @@ def _own_partners(
         }
         if found and op_type != "NoOp":
             own[before.names[op]] = found
+    for twins in _twins(before):
+        found = set[str]().union(*(own.get(name, ()) for name in twins))
+        own |= {name: found for name in twins if name in own}
     return own
+
+
+def _twins(index: GraphIndex) -> list[list[str]]:
+    """The ops of one kind that read the same and feed the same: one is as good as the other."""
+    digests = AttributeDigests(index)
+    groups = defaultdict[Hashable, list[int]](list)
+    for op, op_type in enumerate(index.types):
+        read = index.inputs.start[op : op + 2]
+        ports = tuple(index.ports[slice(*read)].tolist())
+        readers = tuple(sorted(index.consumer_lists[op]))
+        if ports and readers:
+            groups[op_type, tuple(index.input_lists[op]), ports, readers].append(op)
+    return [
+        [index.names[op] for op in ops]
+        for ops in groups.values()
+        if len(ops) > 1 and len({digests.kind(op) for op in ops}) == 1
+    ]
 
 
 def _equal_partners(

@@ -23,7 +23,8 @@ more than rounding are one before that, past scales also those whose channels di
 each, so copies with other weights are distinguished.
 
 Of equal ops, too, an optimizer leaves one. So at last ops are matched that are computed alike from
-pairs and weights: they give the same, and any of them is as good as the next.
+pairs and weights, of which there is one in either graph, and those that read and feed the same: any
+of them is as good as the next.
 """
 
 from __future__ import annotations
@@ -386,6 +387,22 @@ class _Side:
                 groups[frozenset(self.numbers[waits].tolist())].append(op)
         return groups
 
+    def by_readers(self) -> dict[Hashable, list[int]]:
+        """The unpaired ops that only paired ops read, by their kind and these, where all of a group
+        read the same tensors.
+        """
+        (sources, inputs), (readers, places) = self._neighbors
+        groups = defaultdict[Hashable, list[int]](list)
+        for op in np.flatnonzero(self.unpaired & ~self._edges.passed).tolist():
+            if sources[op] and readers[op] and not self.unpaired[readers[op]].any():
+                numbers = self.numbers[readers[op]].tolist()
+                groups[self._kind(op), frozenset(zip(numbers, places[op], strict=True))].append(op)
+        return {
+            key: ops
+            for key, ops in groups.items()
+            if len({(*sources[op], *inputs[op]) for op in ops}) == 1
+        }
+
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
         """The unpaired constants of enough floating point numbers, but first values of variables:
         a constant that a variable has become has them, too.
@@ -637,6 +654,7 @@ class _TwoGraphs:
             self.pair(self.with_near_values(_scaled_vector, MOST_ROUNDING_OF_SCALED), VALUES)
         if level == OF_ONE_VALUE:
             self.pair(self.with_one_value(), STRUCTURE)
+            self.pair(self.with_same_readers(), STRUCTURE)
         elif not level.rounds:
             for scopes in PREFIXES:
                 self.pair(self.with_same_tail(*scopes), NAME)
@@ -671,6 +689,17 @@ class _TwoGraphs:
         there = self.after.by_what_they_wait_for()
         for key, ops in self.before.by_what_they_wait_for().items():
             pairs += zip(ops, there.get(key, []), strict=False)
+        return pairs
+
+    def with_same_readers(self) -> list[Pair]:
+        """The ops that the same ops read, and that read the same in either graph: each is as good
+        as the next.
+        """
+        pairs: list[Pair] = []
+        there = self.after.by_readers()
+        for key, ops in self.before.by_readers().items():
+            others = there.get(key, [])
+            pairs += zip(ops, others, strict=True) if len(ops) == len(others) else ()
         return pairs
 
     def without_outputs_of_one_name(self) -> list[Pair]:
