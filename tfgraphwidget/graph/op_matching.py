@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.contraction import WEIGHTS, contracted_edges
+from tfgraphwidget.graph.contraction import WEIGHTS, computed_from_weights, contracted_edges
 from tfgraphwidget.graph.converted_ops import converted_pairs, is_converted
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
@@ -589,6 +589,11 @@ class _Side:
             for other, place in zip(others[op], places[op], strict=True):
                 if self.pair[other] < 0 and place >= least_place:
                     name = last_part(names[other]) if own_names else ""
+                    if direction and self.index.types[other] in COMMUTATIVE:
+                        # An optimizer adds and multiplies in another order, so that the op at
+                        # this place may be the next one: it has other readers, or no weight.
+                        weights = self._is_of_weights[self._neighbors[0][0][other]].sum()
+                        name += f"{len(others[op])} {weights}"
                     alike[direction, place, self.kinds[other], name].add(other)
         neighbors: dict[Hashable, int] = {}
         for key, ops in alike.items():
@@ -599,6 +604,11 @@ class _Side:
                     further = key, self._surroundings(other)
                     neighbors[further] = AMBIGUOUS if further in neighbors else other
         return neighbors
+
+    @cached_property
+    def _is_of_weights(self) -> Mask:
+        """The weights, and what is computed of them alone."""
+        return computed_from_weights(self.index)
 
     def paired_sources(self, op: int) -> set[int]:
         """The numbers of the pairs that an op reads, but constants that others may be equal to."""
