@@ -64,6 +64,10 @@ of which an optimizer left one, one has it as its partner; of ops that read and 
 as good as the other. An activation that an optimizer moved
 past a concatenation or a pooling has none: it reads now what read it before, and gives another
 tensor.
+
+What is open after *grappler*: in seq2seq entries into loops without consumers, of which
+several are alike; in ConvNeXtTiny a product that it computes in another order. In EfficientNetB0 it
+adds two constants, and the first of these is matched with the sum.
 """
 
 
