@@ -327,8 +327,6 @@ class _Side:
         self.pair = pair
         self.numbers = numbers
         self.is_constant = of_type(index, CONSTANTS.__contains__)
-        # Other constants may be one of several that are equal.
-        self.is_known_by_value = np.zeros(len(index), bool)
         self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
@@ -610,13 +608,6 @@ class _Side:
         """The weights, and what is computed of them alone."""
         return computed_from_weights(self.index)
 
-    def paired_sources(self, op: int) -> set[int]:
-        """The numbers of the pairs that an op reads, but constants that others may be equal to."""
-        sources = self._neighbors[0][0][op]
-        tells = ~self.is_constant[sources] | self.is_known_by_value[sources]
-        numbers = self.numbers[sources][tells & (self.pair[sources] >= 0)]
-        return set(numbers.tolist())
-
     def _surroundings(self, op: int) -> Hashable:
         """What is beside an op, the same for ops that are one."""
         near = Counter[Hashable]()
@@ -693,7 +684,6 @@ class _TwoGraphs:
             self.before.pair[a] = b
             self.after.pair[b] = a
             self.evidence[a] = evidence
-            self.before.is_known_by_value[a] = self.after.is_known_by_value[b] = evidence == VALUES
 
     def with_same_state(self) -> list[Pair]:
         """The ops that hold the same state, which one op does in each graph."""
@@ -799,15 +789,9 @@ class _TwoGraphs:
             beside_a = self.before.beside(a, own_names=own_names)
             beside_b = self.after.beside(b, own_names=own_names) if beside_a else {}
             for one, other in _common(beside_a, beside_b):
-                is_free = self.before.pair[one] < 0 and self.after.pair[other] < 0
-                if is_free and self._may_be_one(one, other):
+                if self.before.pair[one] < 0 and self.after.pair[other] < 0:
                     self.pair([(one, other)], STRUCTURE)
                     stack.append((one, other))
-
-    def _may_be_one(self, one: int, other: int) -> bool:
-        """Whether two ops do not read what are other ops each."""
-        here, there = self.before.paired_sources(one), self.after.paired_sources(other)
-        return here <= there or there <= here
 
 
 def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> list[Pair]:
