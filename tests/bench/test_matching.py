@@ -10,7 +10,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.bench.graphs import many_inceptions, v1
 from tests.bench.results import record
-from tests.graph.test_usual_changes import renamed
+from tests.graph import changes
 from tfgraphwidget.graph import difference
 
 pytestmark = pytest.mark.bench
@@ -35,7 +35,7 @@ def edited(graph_def: v1.GraphDef) -> v1.GraphDef:
 )
 def test_matching_of_two_graphs(copies: int, change: str, limit: float) -> None:
     graph_def = many_inceptions(copies)
-    other = edited(graph_def) if change == "edited" else renamed(graph_def)
+    other = edited(graph_def) if change == "edited" else changes.renamed(graph_def)
     before, after = tgw.edit(graph_def)._core.index, tgw.edit(other)._core.index
     times = []
     for _ in range(3):

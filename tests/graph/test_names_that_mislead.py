@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tests.graph.test_usual_changes import index_of, renamed
+from tests.graph import changes
 from tfgraphwidget.graph import GraphIndex, difference
 
 GraphDef = Any
@@ -45,7 +45,7 @@ def pairs_of(before: GraphIndex, after: GraphIndex) -> dict[str, str]:
 
 
 def test_a_layer_in_front_shifts_all_numbers_and_is_the_one_difference() -> None:
-    found = difference(index_of(layers(8)), index_of(layers(8, with_another=True)))
+    found = difference(changes.index_of(layers(8)), changes.index_of(layers(8, with_another=True)))
     assert len(found.added) == 5
     assert not found.removed
     assert len(found.changed) == 1
@@ -59,16 +59,18 @@ def test_names_that_were_dealt_out_again_do_not_mislead(seed: int) -> None:
     shuffled = names[:]
     random.Random(seed).shuffle(shuffled)
     new_names = dict(zip(names, shuffled, strict=True))
-    after = index_of(renamed(graph_def, new_names.__getitem__))
-    assert pairs_of(index_of(graph_def), after) == new_names
-    assert not difference(index_of(graph_def), after).changed
+    after = changes.index_of(changes.renamed(graph_def, new_names.__getitem__))
+    assert pairs_of(changes.index_of(graph_def), after) == new_names
+    assert not difference(changes.index_of(graph_def), after).changed
 
 
 def test_pairs_say_what_shows_that_ops_are_one() -> None:
     graph_def = layers(3)
     new_names = {"MatMul": "product", "Tanh_1": "x/Tanh_1"}
-    after = index_of(renamed(graph_def, lambda name: new_names.get(name, name)))
-    evidence = {pair.was: pair.evidence for pair in difference(index_of(graph_def), after).pairs}
+    after = changes.index_of(changes.renamed(graph_def, lambda name: new_names.get(name, name)))
+    evidence = {
+        pair.was: pair.evidence for pair in difference(changes.index_of(graph_def), after).pairs
+    }
     assert evidence["BiasAdd"] == evidence["Tanh_1"] == "name"
     assert evidence["MatMul"] == "structure"
     assert len(evidence) == len(graph_def.node)
@@ -102,7 +104,7 @@ def test_an_edit_of_an_op_is_named_by_its_name() -> None:
     other = v1.GraphDef()
     other.CopyFrom(graph_def)
     next(node for node in other.node if node.name == "Tanh_3").op = "Sigmoid"
-    found = difference(index_of(graph_def), index_of(other))
+    found = difference(changes.index_of(graph_def), changes.index_of(other))
     assert [str(change) for change in found.changed] == ["Tanh_3: type Tanh → Sigmoid"]
     assert len(found) == 1
 
@@ -142,8 +144,8 @@ def saved_layers(names: list[str], saved: list[int]) -> GraphDef:
 
 
 def test_the_order_in_which_variables_are_saved_says_nothing() -> None:
-    before = index_of(saved_layers(["dense/w", "dense_1/w", "dense_2/w"], [0, 1, 2]))
-    after = index_of(saved_layers(["dense_3/w", "dense_4/w", "dense_5/w"], [2, 0, 1]))
+    before = changes.index_of(saved_layers(["dense/w", "dense_1/w", "dense_2/w"], [0, 1, 2]))
+    after = changes.index_of(saved_layers(["dense_3/w", "dense_4/w", "dense_5/w"], [2, 0, 1]))
     found = difference(before, after)
     expected = {f"dense{k}/w": f"dense_{n}/w" for k, n in (("", 3), ("_1", 4), ("_2", 5))}
     assert dict(found.renamed) == expected
@@ -160,6 +162,8 @@ def test_a_variable_is_none_of_another_shape() -> None:
                 tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name=f"d{number}/r")
         return graph.as_graph_def()
 
-    found = difference(index_of(variables((1, 2), (3, 2))), index_of(variables((3, 4), (2, 3))))
+    found = difference(
+        changes.index_of(variables((1, 2), (3, 2))), changes.index_of(variables((3, 4), (2, 3)))
+    )
     assert ("d1/b", "d4/b") in found.renamed
     assert ("d2/b", "d3/b") in found.renamed

@@ -12,15 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import v1
-from tests.graph.test_usual_changes import (
-    copy_of,
-    folded,
-    index_of,
-    new_name,
-    renamed,
-    reordered,
-    with_decoy,
-)
+from tests.graph import changes
 from tfgraphwidget.graph import difference
 
 GraphDef = Any
@@ -47,7 +39,7 @@ def batch_norm(numbers: np.random.Generator, x: Any) -> Any:
 
 def merged(graph_def: GraphDef) -> GraphDef:
     """The graph with the last of equal constants alone, as an optimizer leaves it."""
-    copy = copy_of(graph_def)
+    copy = changes.copy_of(graph_def)
     constants = [node for node in copy.node if node.op == "Const"]
     kept = {node.attr["value"].SerializeToString(): node.name for node in constants}
     new = {node.name: kept[node.attr["value"].SerializeToString()] for node in constants}
@@ -61,8 +53,11 @@ def merged(graph_def: GraphDef) -> GraphDef:
 
 def pairs_beside_a_copy(before: GraphDef, after: GraphDef) -> dict[str, str]:
     """The names of ops before -> after, where names say nothing, but for those of the copy."""
-    found = difference(index_of(renamed(before)), index_of(reordered(with_decoy(after))))
-    names = {new_name(node.name): node.name for node in before.node}
+    found = difference(
+        changes.index_of(changes.renamed(before)),
+        changes.index_of(changes.reordered(changes.with_decoy(after))),
+    )
+    names = {changes.new_name(node.name): node.name for node in before.node}
     return {names[pair.was]: pair.name for pair in found.pairs}
 
 
@@ -126,6 +121,146 @@ def test_ops_are_matched_past_an_identity_of_several_tensors() -> None:
     assert {name: pairs.get(name) for name in expected} == {name: name for name in expected}
 
 
+def beside_a_copy_after_the_optimizer(before: GraphDef) -> tuple[GraphDef, dict[str, str]]:
+    """What TensorFlow's optimizer leaves, and the names before -> after, see
+    `pairs_beside_a_copy`.
+    """
+    after = changes.optimized(before)
+    pairs = pairs_beside_a_copy(before, after)
+    assert not any(name.startswith(DECOY) for name in pairs.values())
+    return after, pairs
+
+
+def types_of(graph_def: GraphDef) -> dict[str, str]:
+    return {node.name: node.op for node in graph_def.node}
+
+
+def test_kernels_are_matched_although_their_channels_are_scaled() -> None:
+    """The branches have kernels of one shape, and the optimizer multiplies these by the scales."""
+    branches = "abcd"
+
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        outputs = []
+        for name in branches:
+            x = tf.nn.conv2d(image, weight(numbers, 3, 3, 4, 4), 1, "SAME", name=f"{name}/conv")
+            x = tf.multiply(x, weight(numbers, 4) * 3, name=f"{name}/scale")
+            outputs.append(tf.nn.relu(tf.add(x, weight(numbers, 4), name=f"{name}/shift")))
+        return tf.square(tf.add_n(outputs, name="sum"))
+
+    before = graph_of(build)
+    after, pairs = beside_a_copy_after_the_optimizer(before)
+    types = types_of(after)
+    assert "Mul" not in types.values()
+    for name in branches:
+        assert pairs[f"{name}/conv"] == f"{name}/scale"  # the name that the optimizer gives it
+        assert types[f"{name}/scale"] == "Conv2D"
+        assert pairs[f"{name}/shift"] == f"{name}/shift"
+
+
+def test_kernels_that_differ_by_more_than_scales_are_not_matched_by_values() -> None:
+    before = graph_of(
+        lambda numbers, image: tf.nn.conv2d(image, 100 * weight(numbers, 3, 3, 4, 4), 1, "SAME")
+    )
+    then = changes.renamed(changes.with_other_weights(before), lambda name: f"a/{name}")
+    found = difference(changes.index_of(changes.renamed(before)), changes.index_of(then))
+    assert "values" not in {pair.evidence for pair in found.pairs}
+
+
+@pytest.mark.parametrize("past", ["concatenation", "pooling"])
+def test_ops_are_matched_past_an_activation_that_was_moved(past: str) -> None:
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        def layer(x: Any, name: str) -> Any:
+            x = tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME", name=f"{name}/conv")
+            return tf.add(x, weight(numbers, 4), name=f"{name}/shift")
+
+        parts = [tf.nn.relu(layer(image, name), name=f"{name}/relu") for name in "ab"]
+        if past == "concatenation":
+            x = tf.concat(parts, 3, name="concatenation")[..., :4]
+        else:
+            x = tf.nn.max_pool2d(parts[0], 2, 2, "SAME", name="pooling")
+        return layer(x, "last")
+
+    before = graph_of(build)
+    after, pairs = beside_a_copy_after_the_optimizer(before)
+    inputs = {node.name: list(node.input) for node in after.node}
+    assert any(past in inputs[name] for name in ("a/relu", "b/relu") if name in inputs)
+    expected = [past, "a/conv", "a/shift", "last/conv", "last/shift"]
+    assert {name: pairs.get(name) for name in expected} == {name: name for name in expected}
+    errors = changes.corresponding_values(before, after)
+    assert [names for names, error in errors.items() if error > 1e-3] == []
+    assert f"{past}:0" in {was for was, _ in errors}
+
+
+def test_of_equal_ops_that_an_optimizer_made_one_of_one_is_matched() -> None:
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        x = tf.nn.conv2d(image, weight(numbers, 3, 3, 4, 4), 1, "SAME")
+        one, other = (tf.nn.avg_pool2d(x, 2, 1, "SAME", name=name) for name in ("one", "other"))
+        return tf.sigmoid(one) - tf.square(other)
+
+    before = graph_of(build)
+    after, pairs = beside_a_copy_after_the_optimizer(before)
+    (left,) = (name for name, op_type in types_of(after).items() if op_type == "AvgPool")
+    assert [pairs.get(name) for name in ("one", "other")].count(left) == 1
+
+
+@pytest.mark.parametrize("reads", ["the same", "two halves"])
+def test_ops_of_which_one_is_as_good_as_the_other_are_matched_where_they_read_the_same(
+    reads: str,
+) -> None:
+    """Two poolings that are added: which is which shows in what they read alone."""
+
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        x = tf.nn.conv2d(image, weight(numbers, 3, 3, 4, 4), 1, "SAME")
+        halves = tf.split(x, 2, axis=1) if reads == "two halves" else (x, x)
+        one, other = (
+            tf.nn.avg_pool2d(half, 2, 1, "SAME", name=name)
+            for half, name in zip(halves, ("one", "other"), strict=True)
+        )
+        return tf.add(one, other)
+
+    before = graph_of(build)
+    pairs = pairs_beside_a_copy(before, before)
+    if reads == "the same":
+        assert {pairs["one"], pairs["other"]} == {"one", "other"}
+    else:
+        assert (pairs.get("one", "one"), pairs.get("other", "other")) == ("one", "other")
+
+
+def test_ops_are_matched_past_a_concatenation_that_is_part_of_another() -> None:
+    """The optimizer makes one of both, in which the last input has another place."""
+
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        def layer(x: Any, name: str) -> Any:
+            return tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME", name=name)
+
+        words = v1.placeholder(tf.string, [None, 8, 8, 1], name="words")
+        numbers_of_words = tf.strings.to_number(tf.strings.lower(words, name="lower"), name="read")
+        inner = tf.concat([layer(image, "a"), layer(image, "b")], 3, name="inner")
+        outer = tf.concat([inner, numbers_of_words], 3, name="outer")
+        return layer(outer[..., 3:7], "last")
+
+    before = graph_of(build)
+    after, pairs = beside_a_copy_after_the_optimizer(before)
+    assert "inner" not in types_of(after)
+    expected = ["words", "lower", "read", "outer", "last"]
+    assert {name: pairs.get(name) for name in expected} == {name: name for name in expected}
+
+
+def test_a_batch_norm_and_its_activation_that_became_one_op_keep_their_weights() -> None:
+    def build(numbers: np.random.Generator, image: Any) -> Any:
+        x = image
+        for _ in range(3):
+            x = tf.nn.relu(batch_norm(numbers, tf.nn.max_pool2d(x, 2, 1, "SAME")))
+            x = tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME")
+        return x
+
+    before = graph_of(build)
+    after, pairs = beside_a_copy_after_the_optimizer(before)
+    assert "_FusedBatchNormEx" in types_of(after).values()
+    weights = {node.name for node in after.node if node.op == "Const"}
+    assert weights <= set(pairs.values())
+
+
 def test_branches_that_are_alike_are_told_apart_by_what_is_beside_them() -> None:
     """Both inputs of a sum are convolutions with a batch norm, and all weights are others."""
 
@@ -141,7 +276,7 @@ def test_branches_that_are_alike_are_told_apart_by_what_is_beside_them() -> None
         return x @ weight(numbers, 256, 3)
 
     before = graph_of(residual)
-    after = folded(before)
+    after = changes.folded(before)
     names = {node.name for node in before.node if node.op in {"Conv2D", "Relu6", "AddV2"}}
     pairs = pairs_beside_a_copy(before, after)
     assert {name: pairs.get(name) for name in names} == {name: name for name in names}
@@ -158,7 +293,7 @@ def test_a_batch_norm_that_is_folded_is_none_of_the_copy() -> None:
         )
 
     before = graph_of(build)
-    pairs = pairs_beside_a_copy(before, folded(before))
+    pairs = pairs_beside_a_copy(before, changes.folded(before))
     assert "FusedBatchNormV3" not in pairs
     assert pairs["FusedBatchNormV3_1"] == "FusedBatchNormV3_1"
     assert not any(name.startswith(DECOY) for name in pairs.values())
@@ -171,5 +306,8 @@ def test_constants_of_one_number_are_not_known_by_their_values(number: float) ->
     filled = [number] * 8
     before = graph_of(lambda _, image: tf.reshape(image, [-1, 8]) + filled)
     after = graph_of(lambda _, image: tf.tanh(tf.reshape(image, [-1, 8])) / filled)
-    found = difference(index_of(renamed(before)), index_of(renamed(after, lambda n: f"a/{n}")))
+    found = difference(
+        changes.index_of(changes.renamed(before)),
+        changes.index_of(changes.renamed(after, lambda n: f"a/{n}")),
+    )
     assert "values" not in {pair.evidence for pair in found.pairs}

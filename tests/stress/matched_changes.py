@@ -26,19 +26,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import tensorflow as tf
-from tensorflow.python.grappler import tf_optimizer
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tests.graph.test_usual_changes import CHANGES as USUAL_CHANGES
-from tests.graph.test_usual_changes import (
-    copy_of,
-    index_of,
-    new_name,
-    renamed,
-    reordered,
-    with_decoy,
-)
+from tests.graph import changes
 from tests.stress.architectures import ARCHITECTURES
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import GraphIndex, difference
@@ -69,7 +60,14 @@ of the copy.
 
 The partner of an op is the op of its name and type after the change, or where that is missing one
 that provably gives the same tensor: of the same type and attributes, reading the same. Of equal ops
-of which an optimizer left one, one has it as its partner.
+of which an optimizer left one, one has it as its partner; of ops that read and feed the same one is
+as good as the other. An activation that an optimizer moved
+past a concatenation or a pooling has none: it reads now what read it before, and gives another
+tensor.
+
+What is open after *grappler*: in seq2seq entries into loops without consumers, of which
+several are alike. In EfficientNetB0 it adds two constants, and the first of these is matched with
+the sum.
 """
 
 
@@ -114,7 +112,7 @@ def subject_of(name: str, folder: Path) -> Subject:
 
 def in_a_function(graph_def: GraphDef) -> tf.Graph:
     """A graph that calls a function with the ops of another graph."""
-    ends = _ends(graph_def)
+    ends = changes.ends(graph_def)
     placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
 
     def body(*arguments: Any) -> Any:
@@ -139,21 +137,9 @@ def refactored(graph_def: GraphDef) -> GraphDef:
     return in_a_function(graph_def).as_graph_def()
 
 
-def optimized(graph_def: GraphDef) -> GraphDef:
-    """What TensorFlow's optimizer makes of a graph."""
-    with tf.Graph().as_default() as graph:
-        tf.graph_util.import_graph_def(graph_def, name="")
-        meta = v1.train.export_meta_graph(graph=graph, graph_def=graph.as_graph_def())
-    ends = [name.partition(":")[0] for name in _ends(graph_def)]
-    meta.collection_def["train_op"].node_list.value.extend(ends)
-    config = v1.ConfigProto()
-    config.graph_options.rewrite_options.min_graph_nodes = -1
-    return tf_optimizer.OptimizeGraph(config, meta)
-
-
 def exported(graph_def: GraphDef) -> GraphDef:
     """The graph of a SavedModel that has the ops in a function."""
-    ends = _ends(graph_def)
+    ends = changes.ends(graph_def)
     placeholders = [node for node in graph_def.node if node.op == "Placeholder"]
 
     def body(*arguments: Any) -> Any:
@@ -182,25 +168,13 @@ def exported(graph_def: GraphDef) -> GraphDef:
         return v1.GraphDef.FromString(Path(path).read_bytes())
 
 
-def _ends(graph_def: GraphDef) -> list[str]:
-    """The first outputs of the ops that no op reads, and that give a value."""
-    index = index_of(graph_def)
-    return [
-        f"{name}:0"
-        for op, name in enumerate(index.names)
-        if not index.consumer_lists[op]
-        and index.dtypes(op)
-        and index.dtypes(op)[0] not in {"resource", "variant"}
-    ]
-
-
 CHANGES: dict[str, Callable[[GraphDef], GraphDef]] = {
-    "renamed": copy_of,
-    "reordered": reordered,
+    "renamed": changes.copy_of,
+    "reordered": changes.reordered,
     "in functions": refactored,
-    "folded": USUAL_CHANGES["batch norms folded"],
-    "cast": USUAL_CHANGES["cast"],
-    "grappler": optimized,
+    "folded": changes.folded,
+    "cast": changes.cast,
+    "grappler": changes.optimized,
     "exported": exported,
 }
 COLUMNS = (
@@ -233,16 +207,16 @@ def counts(subject: Subject, change: str) -> Counts:
         own_names = {name: full[0] for name, full in frozen_names.items() if len(full) == 1}
         return _counts(
             before,
-            index_of(renamed(subject.graph_def)),
-            lambda name: new_name(own_names.get(name, name)),
+            changes.index_of(changes.renamed(subject.graph_def)),
+            lambda name: changes.new_name(own_names.get(name, name)),
         )
     original = subject.graph_def
     changed = CHANGES[change](original)
-    decoy = with_decoy(original if change in IN_FUNCTIONS else changed)
+    decoy = changes.with_decoy(original if change in IN_FUNCTIONS else changed)
     changed.node.extend(node for node in decoy.node if node.name.startswith("decoy/"))
-    before = index_of(renamed(original))
-    old_names = {new_name(node.name): node.name for node in original.node}
-    return _counts(before, index_of(changed), old_names.__getitem__)
+    before = changes.index_of(changes.renamed(original))
+    old_names = {changes.new_name(node.name): node.name for node in original.node}
+    return _counts(before, changes.index_of(changed), old_names.__getitem__)
 
 
 def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], str]) -> Counts:
@@ -276,7 +250,8 @@ def _counts(before: GraphIndex, after: GraphIndex, name_after: Callable[[str], s
 def _own_partners(
     before: GraphIndex, after: GraphIndex, names: Iterable[str], name_after: Callable[[str], str]
 ) -> dict[str, set[str]]:
-    """For each op the ops of its name and type after the change, which may be in functions.
+    """For each op the ops of its name and type after the change, which may be in functions; not one
+    that reads now what read it before.
 
     Args:
         before: The graph.
@@ -296,12 +271,38 @@ def _own_partners(
     for name in exact:
         of_own_name[name].add(name)
     own = dict[str, set[str]]()
-    for name, name_then, op_type in zip(before.names, names_after, before.types, strict=True):
+    for op, (name_then, op_type) in enumerate(zip(names_after, before.types, strict=True)):
         types = {op_type, FROZEN_TYPES.get(op_type), ""}
-        found = {other for other in of_own_name[name_then] if _type(after, other) in types}
+        readers = {names_after[reader] for reader in before.consumer_lists[op]}
+        readers -= {names_after[source] for source in before.input_lists[op]}
+        found = {
+            other
+            for other in of_own_name[name_then]
+            if _type(after, other) in types and readers.isdisjoint(_read(after, other))
+        }
         if found and op_type != "NoOp":
-            own[name] = found
+            own[before.names[op]] = found
+    for twins in _twins(before):
+        found = set[str]().union(*(own.get(name, ()) for name in twins))
+        own |= {name: found for name in twins if name in own}
     return own
+
+
+def _twins(index: GraphIndex) -> list[list[str]]:
+    """The ops of one kind that read the same and feed the same: one is as good as the other."""
+    digests = AttributeDigests(index)
+    groups = defaultdict[Hashable, list[int]](list)
+    for op, op_type in enumerate(index.types):
+        read = index.inputs.start[op : op + 2]
+        ports = tuple(index.ports[slice(*read)].tolist())
+        readers = tuple(sorted(index.consumer_lists[op]))
+        if ports and readers:
+            groups[op_type, tuple(index.input_lists[op]), ports, readers].append(op)
+    return [
+        [index.names[op] for op in ops]
+        for ops in groups.values()
+        if len(ops) > 1 and len({digests.kind(op) for op in ops}) == 1
+    ]
 
 
 def _equal_partners(
@@ -367,6 +368,12 @@ class _Values:
 def _type(index: GraphIndex, name: str) -> str:
     """The type of an op; "" for one of an inlined function."""
     return index.types[index.ids[name]] if name in index.ids else ""
+
+
+def _read(index: GraphIndex, name: str) -> set[str]:
+    """The names of the ops that an op reads; none of one of an inlined function."""
+    op = index.ids.get(name)
+    return set() if op is None else {index.names[source] for source in index.input_lists[op]}
 
 
 # The table

@@ -1,7 +1,7 @@
 """What is matched of networks after usual changes, next to copies with other weights: nearly all of
 it, and nothing wrongly.
 
-`make test` takes a network of two kinds; `make stress` those of `networks`. The table of forty, in
+`make test` takes three small networks; `make stress` those of `networks`. The table of forty, in
 docs/explanation/matching.md, is written by `python -m tests.stress.matched_changes`.
 """
 
@@ -18,11 +18,14 @@ from tests.stress import networks
 from tests.stress.matched_changes import COLUMNS, Subject, counts, subject_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
-QUICK = ("squeeze and excite", "recurrent network in a while loop")
+QUICK = (
+    "squeeze and excite",
+    "recurrent network in a while loop",
+    # The copy fills the same lookup table.
+    "table, embedding, conditional",
+)
 NETWORKS = [name if name in QUICK else slow(name) for name in (*networks.KERAS, *networks.SESSIONS)]
 MOST_MISSING = 0.01  # of what has a partner; one op at least
-# The optimizer leaves the weight of the loop twice, so which of the two it is remains open.
-LEFT_TWICE = {("recurrent network in a while loop", "grappler"): 2}
 
 
 @cache
@@ -37,5 +40,4 @@ def test_what_has_a_partner_is_matched_with_it(name: str, change: str) -> None:
     found = counts(subject(name), change)
     assert found.wrong == 0
     assert found.partners > 10
-    most_missing = LEFT_TWICE.get((name, change), max(1, MOST_MISSING * found.partners))
-    assert found.partners - found.right <= most_missing, found
+    assert found.partners - found.right <= max(1, MOST_MISSING * found.partners), found

@@ -187,6 +187,8 @@ class AttributeDigests:
             return b"gather"
         if node.op in op_types.FUNCTION_CALLS:
             return b"call"
+        if node.op in op_types.FUSED_BATCH_NORMS | op_types.NORMS_WITH_ACTIVATION:
+            return b"FusedBatchNorm"
         family = node.op.rstrip("0123456789").removesuffix("V").removeprefix("Stateless")
         return family.encode()
 

@@ -6,7 +6,7 @@ identities, casts or folded batch norms have the same edges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,7 +47,11 @@ MOST_PORTS = np.uint64(1 << 20)  # a port is less, so slot and port fit into one
 
 
 def contracted_edges(
-    index: GraphIndex, types: Iterable[str] = (), *, controls: bool = True
+    index: GraphIndex,
+    types: Iterable[str] = (),
+    *,
+    controls: bool = True,
+    unordered: Collection[str] = op_types.COMMUTATIVE,
 ) -> ContractedEdges:
     """The edges of a graph past its ops of some types.
 
@@ -56,12 +60,13 @@ def contracted_edges(
         types: Op types; of one that reads more than one tensor only those ops are passed whose
             other tensors are weights. None: all edges as they are.
         controls: Whether the control edges are among them.
+        unordered: Op types whose inputs have no order.
     """
     inputs, waiting = index.inputs, index.controls
     consumer, source, ports = inputs.owner, inputs.values, index.ports
     slots = np.arange(len(source)) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
     kinds, numbers = index.kinds
-    has_no_order = np.array([kind in op_types.COMMUTATIVE for kind in kinds], bool)[numbers]
+    has_no_order = np.array([kind in unordered for kind in kinds], bool)[numbers]
     slots[has_no_order[consumer]] = 0
     slots[np.isin(consumer, calls_of_savers(index))] = 0
     passed, tensors = _handed_on_edges(index, frozenset(types))
@@ -190,8 +195,11 @@ def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> I
     main = np.where(computed_count == 1, first_computed, -1)
     alone = count == 1
     main[alone] = inputs.start[:-1][alone]
-    reshapes = np.array([kind in op_types.RESHAPES for kind in kinds], bool)[numbers]
-    main[reshapes] = np.where(is_weight & (count > 0), inputs.start[:-1], -1)[reshapes]
+    packs_several = np.array([kind == "Pack" for kind in kinds], bool)[numbers] & ~alone
+    main[packs_several] = -1
+    if not types >= op_types.RESHAPES_OF_ANY:
+        reshapes = np.array([kind in op_types.RESHAPES for kind in kinds], bool)[numbers]
+        main[reshapes] = np.where(is_weight & (count > 0), inputs.start[:-1], -1)[reshapes]
     return np.where(of_type, main, -1).astype(np.int32)
 
 

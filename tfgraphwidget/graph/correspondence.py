@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tfgraphwidget.graph.diff import GraphComparison
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.explanations import Explainer
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.inlining import InlinedGraph
+from tfgraphwidget.graph.op_matching import VALUES, is_rounded
+from tfgraphwidget.graph.op_types import ACTIVATIONS
 
 Tensor = tuple[int, int]  # an op's number and the port of its output
 
@@ -24,7 +26,8 @@ def corresponding_tensors(
 
     A variable of one graph corresponds to the constant that it is in the other, and what a batch
     norm gives to what the layer gives that it was folded into; the layer's own output, and its
-    weights, correspond to none then.
+    weights, correspond to none then, nor do weights whose channels were scaled. What an activation
+    gives that was moved past an op corresponds to what that op gave before.
 
     Args:
         before: The first graph.
@@ -35,13 +38,45 @@ def corresponding_tensors(
         comparison = GraphComparison(before, after, renamed or {}, inline=False)
         explainer = Explainer(comparison.matched, tuple(comparison.changed_ops()))
         explainer.explanations()
-    partners = {
-        j: i for i, j in enumerate(comparison.pair) if j >= 0 and j not in explainer.other_values
-    }
+    other_values = explainer.other_values | _scaled_constants(comparison)
+    partners = {j: i for i, j in enumerate(comparison.pair) if j >= 0 and j not in other_values}
     tensors = {
         (j, port): (i, port)
         for j, i in partners.items()
         for port in range(min(len(comparison.after.dtypes(j)), len(comparison.before.dtypes(i))))
         if port == 0 or j not in explainer.other_branches
     }
+    for j, activations in _moved_activations(comparison, partners):
+        moved = tensors.pop((j, 0))
+        tensors |= {(activation, 0): moved for activation in activations}
     return dict(sorted({**explainer.same_tensors, **tensors}.items()))
+
+
+def _scaled_constants(comparison: GraphComparison) -> set[int]:
+    """The constants of the second graph that are those of the first with channels scaled."""
+    before, after = comparison.before.nodes, comparison.after.nodes
+    return {
+        j
+        for i, (j, evidence) in enumerate(
+            zip(comparison.pair, comparison.matched.evidence, strict=True)
+        )
+        if evidence == VALUES
+        and not is_rounded(before[i].attr["value"].tensor, after[j].attr["value"].tensor)
+    }
+
+
+def _moved_activations(
+    comparison: GraphComparison, partners: Mapping[int, int]
+) -> Iterator[tuple[int, list[int]]]:
+    """The ops of the second graph that an optimizer moved activations past, and these: in the first
+    graph such an op reads them, in the second one they read it.
+    """
+    before, after = comparison.before, comparison.after
+    for j, i in partners.items():
+        readers = after.consumer_lists[j]
+        types = {after.types[reader] for reader in readers}
+        if len(types) == 1 and types <= ACTIVATIONS:
+            reads_before = any(before.types[source] in types for source in before.input_lists[i])
+            reads_now = any(after.types[source] in types for source in after.input_lists[j])
+            if reads_before and not reads_now:
+                yield j, readers

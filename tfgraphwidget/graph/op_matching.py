@@ -17,8 +17,14 @@ was imported under a scope.
 What is left is matched again with less that must be alike (LEVELS): first past identities and reads
 of variables, which freezing and optimizers take away; then past casts, whatever the dtypes, and
 past new shapes of constants, which optimizers compute; then past scales and shifts of channels, as
-folding a batch norm moves them. Constants whose values differ by no more than rounding are one
-before that, so copies with other weights are distinguished.
+folding a batch norm moves them; then past activations, which an optimizer moves past a
+concatenation or a pooling, and past new shapes of any tensor. Constants whose values differ by no
+more than rounding are one before that, past scales also those whose channels differ by a factor
+each, so copies with other weights are distinguished.
+
+Of equal ops, too, an optimizer leaves one. So at last ops are matched that are computed alike from
+pairs and weights, of which there is one in either graph, and those that read and feed the same: any
+of them is as good as the next.
 """
 
 from __future__ import annotations
@@ -33,24 +39,30 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.contraction import WEIGHTS, contracted_edges
+from tfgraphwidget.graph.contraction import WEIGHTS, computed_from_weights, contracted_edges
 from tfgraphwidget.graph.converted_ops import converted_pairs, is_converted
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_types import (
+    ACTIVATIONS,
     ASSIGNS,
     CASTS,
+    CHANNEL_SHIFTS,
+    COMMUTATIVE,
+    CONCATS,
     CONSTANTS,
     FUNCTION_CALLS,
     IN_PLACE_OF_CALLS,
+    NORMS_WITH_ACTIVATION,
     PASSED_ON,
     RESHAPES,
+    RESHAPES_OF_ANY,
     SCALES_AND_SHIFTS,
     SEVERAL_HANDED_ON,
     WITHOUT_OUTPUTS,
 )
-from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
+from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state, stateful
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.tf_types import TensorProto
@@ -78,27 +90,35 @@ class Level(NamedTuple):
 
 EVIDENCE = ("name", "structure", "values", "hand")
 """What shows that two ops are one, as a list of places for arrays: that they have one name or one
-state, but for scopes; what is around them; that two constants hold the same but for rounding; that
-the caller says so.
+state, but for scopes; what is around them; that two constants hold the same but for rounding, or a
+factor of each channel; that the caller says so.
 """
 NAME, STRUCTURE, VALUES, HAND = range(len(EVIDENCE))
 
 FAR = 12  # edges: all that is alike so far around is most likely one
 _PAST_IDENTITIES = PASSED_ON | SEVERAL_HANDED_ON
+_PAST_SCALES = _PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS | {"RealDiv"}
+_PAST_ACTIVATIONS = _PAST_SCALES | RESHAPES_OF_ANY | ACTIVATIONS | NORMS_WITH_ACTIVATION
+# What reads the same past identities, and has the same attributes, gives the same.
+OF_ONE_VALUE = Level(_PAST_IDENTITIES, "all", (), controls=False)
 LEVELS = (
     Level(frozenset(), "all", (FAR,)),
-    # Functions, which order what has effects, have other control inputs.
+    # Functions, which order what has effects, have other control inputs. Near by, too, an op is
+    # none of a copy for waiting for the same.
     Level(frozenset(), "all", (FAR,), controls=False),
-    Level(frozenset(), "all", (3, 1)),
+    Level(frozenset(), "all", (3, 1), controls=False),
     Level(_PAST_IDENTITIES, "all", (FAR, 3)),
     Level(_PAST_IDENTITIES | CASTS | RESHAPES, "of computation", (FAR, 5)),
-    Level(_PAST_IDENTITIES | CASTS | RESHAPES | SCALES_AND_SHIFTS, "of computation", (FAR, 5)),
+    Level(_PAST_SCALES, "of computation", (FAR, 5)),
+    Level(_PAST_ACTIVATIONS, "of computation", (FAR, 5)),
     # At last the ops that the edges went past, beside those that are paired now.
+    Level(_PAST_ACTIVATIONS - CHANNEL_SHIFTS, "of computation", ()),
     Level(CASTS, "of computation", ()),
     Level(frozenset(), "of computation", ()),
     # And those that differ, in the same place or of the same name.
-    Level(PASSED_ON | CASTS, "none", ()),
+    Level(PASSED_ON | CASTS | ACTIVATIONS, "none", ()),
     Level(frozenset(), "none", ()),
+    OF_ONE_VALUE,
 )
 # How many outer scopes of names are left out, before and after.
 LEFT_OUT_SCOPES = (
@@ -121,6 +141,8 @@ FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
 # eight bits.
 MOST_ROUNDING = 2.0**-8
+# The same of channels that float32 scales: of coarser dtypes others would be as near.
+MOST_ROUNDING_OF_SCALED = 2.0**-16
 # Half a unit in the last place of each dtype, relative to the number.
 HALF_UNITS = {"bfloat16": 2.0**-9, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 LEAST_FLOAT16 = 2.0**-25  # half of the least number of float16: less is rounded to 0
@@ -312,7 +334,11 @@ class _Side:
     def look(self, level: Level) -> None:
         """Go on with the edges and kinds of a level."""
         self._level = level
-        self._edges = contracted_edges(self.index, level.past, controls=level.controls)
+        # Where what was put together in two steps is so in one, it is at another place.
+        unordered = COMMUTATIVE | CONCATS if level.attributes == "none" else COMMUTATIVE
+        self._edges = contracted_edges(
+            self.index, level.past, controls=level.controls, unordered=unordered
+        )
         for name in ("kinds", "_by_consumer", "_by_source", "_neighbors"):
             self.__dict__.pop(name, None)
 
@@ -361,6 +387,22 @@ class _Side:
                 groups[frozenset(self.numbers[waits].tolist())].append(op)
         return groups
 
+    def by_readers(self) -> dict[Hashable, list[int]]:
+        """The unpaired ops that only paired ops read, by their kind and these, where all of a group
+        read the same tensors.
+        """
+        (sources, inputs), (readers, places) = self._neighbors
+        groups = defaultdict[Hashable, list[int]](list)
+        for op in np.flatnonzero(self.unpaired & ~self._edges.passed).tolist():
+            if sources[op] and readers[op] and not self.unpaired[readers[op]].any():
+                numbers = self.numbers[readers[op]].tolist()
+                groups[self._kind(op), frozenset(zip(numbers, places[op], strict=True))].append(op)
+        return {
+            key: ops
+            for key, ops in groups.items()
+            if len({(*sources[op], *inputs[op]) for op in ops}) == 1
+        }
+
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
         """The unpaired constants of enough floating point numbers, but first values of variables:
         a constant that a variable has become has them, too.
@@ -378,9 +420,9 @@ class _Side:
                     by_shape[sizes].append(op)
         return by_shape
 
-    def values(self, constants: Iterable[int]) -> list[Vector]:
-        """The values of constants as vectors."""
-        return [_vector(self.index.nodes[op].attr["value"].tensor) for op in constants]
+    def values(self, constants: Iterable[int]) -> list[TensorProto]:
+        """The values of constants."""
+        return [self.index.nodes[op].attr["value"].tensor for op in constants]
 
     @property
     def _is_leaf(self) -> Mask:
@@ -419,6 +461,50 @@ class _Side:
         label, first, count = np.unique(labels, return_index=True, return_counts=True)
         is_unique = count == 1
         return label[is_unique], ops[first[is_unique]]
+
+    def by_value(self) -> dict[int, list[int]]:
+        """The ops that give the same, by a number of it: those that are computed from paired ops
+        and constants, and that have no pair or read what such a one reads.
+        """
+        source, consumer = self._edges.source, self._edges.consumer
+        has_inputs = np.diff(self.index.inputs.start) > 0
+        is_computed = has_inputs & ~stateful(self.index) & ~self._edges.passed
+        is_known = ~self.unpaired | self.is_constant
+        # Small constants, and what is computed of them, are often equal by chance.
+        is_telling = ~self.unpaired & ~self.is_constant
+        is_telling[[op for ops in self.constants_by_shape().values() for op in ops]] = True
+        for _ in range(FAR):
+            reads_unknown = np.zeros(len(self.index), bool)
+            reads_unknown[consumer[~is_known[source]]] = True
+            is_known |= is_computed & ~reads_unknown
+            reads_telling = np.zeros(len(self.index), bool)
+            reads_telling[consumer[is_telling[source]]] = True
+            is_telling |= reads_telling & is_computed & ~reads_unknown
+        is_computed &= reads_telling & ~reads_unknown
+        candidates = is_computed & self.unpaired
+        is_read = np.zeros(len(self.index), bool)
+        is_read[source[candidates[consumer]]] = True
+        candidates[consumer[is_read[source]]] = True
+        values = dict[int, int]()
+        groups = defaultdict[int, list[int]](list)
+        for op in np.flatnonzero(candidates & is_computed).tolist():
+            groups[self._value_of(op, values)].append(op)
+        return groups
+
+    def _value_of(self, op: int, values: dict[int, int]) -> int:
+        """A number of what an op gives, by what it reads; `values` has those that are known."""
+        if op not in values:
+            others, places = self._neighbors[0]
+            read = Counter[Hashable]()
+            for source, place in zip(others[op], places[op], strict=True):
+                if self.is_constant[source]:
+                    read[place, self._kind(source)] += 1
+                elif self.pair[source] >= 0:
+                    read[place, int(self.numbers[source])] += 1
+                else:
+                    read[place, self._value_of(source, values), None] += 1
+            values[op] = hash((self._kind(op), frozenset(read.items())))
+        return values[op]
 
     def _beside(self, ops: Mask) -> Mask:
         """The ops that consume or wait for some, or the other way round."""
@@ -501,6 +587,11 @@ class _Side:
             for other, place in zip(others[op], places[op], strict=True):
                 if self.pair[other] < 0 and place >= least_place:
                     name = last_part(names[other]) if own_names else ""
+                    if direction and self.index.types[other] in COMMUTATIVE:
+                        # An optimizer adds and multiplies in another order, so that the op at
+                        # this place may be the next one: it has other readers, or no weight.
+                        weights = self._is_of_weights[self._neighbors[0][0][other]].sum()
+                        name += f"{len(others[op])} {weights}"
                     alike[direction, place, self.kinds[other], name].add(other)
         neighbors: dict[Hashable, int] = {}
         for key, ops in alike.items():
@@ -511,6 +602,11 @@ class _Side:
                     further = key, self._surroundings(other)
                     neighbors[further] = AMBIGUOUS if further in neighbors else other
         return neighbors
+
+    @cached_property
+    def _is_of_weights(self) -> Mask:
+        """The weights, and what is computed of them alone."""
+        return computed_from_weights(self.index)
 
     def _surroundings(self, op: int) -> Hashable:
         """What is beside an op, the same for ops that are one."""
@@ -562,9 +658,14 @@ class _TwoGraphs:
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
         self.look(level)
-        if level.attributes == "of computation":
-            self.pair(self.with_near_values(), VALUES)
-        if not level.rounds:
+        if level.rounds and level.attributes == "of computation":
+            self.pair(self.with_near_values(_vector, MOST_ROUNDING), VALUES)
+        if level.past >= SCALES_AND_SHIFTS:
+            self.pair(self.with_near_values(_scaled_vector, MOST_ROUNDING_OF_SCALED), VALUES)
+        if level == OF_ONE_VALUE:
+            self.pair(self.with_one_value(), STRUCTURE)
+            self.pair(self.with_same_readers(), STRUCTURE)
+        elif not level.rounds:
             for scopes in PREFIXES:
                 self.pair(self.with_same_tail(*scopes), NAME)
         for own_names in (True, False):
@@ -600,6 +701,17 @@ class _TwoGraphs:
             pairs += zip(ops, there.get(key, []), strict=False)
         return pairs
 
+    def with_same_readers(self) -> list[Pair]:
+        """The ops that the same ops read, and that read the same in either graph: each is as good
+        as the next.
+        """
+        pairs: list[Pair] = []
+        there = self.after.by_readers()
+        for key, ops in self.before.by_readers().items():
+            others = there.get(key, [])
+            pairs += zip(ops, others, strict=True) if len(ops) == len(others) else ()
+        return pairs
+
     def without_outputs_of_one_name(self) -> list[Pair]:
         """The ops without outputs that have one name, though they wait for other ops."""
         ids = self.after.index.ids
@@ -611,16 +723,20 @@ class _TwoGraphs:
             and self.after.pair[j] < 0
         ]
 
-    def with_near_values(self) -> list[Pair]:
-        """The constants of one shape whose values differ by rounding at most, and which are clearly
-        farther from all others.
+    def with_near_values(
+        self, vector: Callable[[TensorProto], Vector], most_rounding: float
+    ) -> list[Pair]:
+        """The constants of one shape whose vectors differ by rounding at most, and which are
+        clearly farther from all others.
         """
         there = self.after.constants_by_shape()
         pairs = []
         for shape, ops in self.before.constants_by_shape().items():
             others = there.get(shape, [])
             if others:
-                near = _nearest(self.before.values(ops), self.after.values(others))
+                vectors = [vector(value) for value in self.before.values(ops)]
+                other_vectors = [vector(value) for value in self.after.values(others)]
+                near = _nearest(vectors, other_vectors, most_rounding)
                 pairs += [(ops[i], others[j]) for i, j in near]
         return pairs
 
@@ -631,6 +747,20 @@ class _TwoGraphs:
         labels_b, ops_b = self.after.unique_labels(landmarks[1], rounds, own_names=own_names)
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
         return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
+
+    def with_one_value(self) -> list[Pair]:
+        """The ops that give the same, of which there is one in either graph: of equal ops an
+        optimizer leaves one.
+        """
+        others_by_value = self.after.by_value()
+        pairs: list[Pair] = []
+        for value, ops in self.before.by_value().items():
+            others = others_by_value.get(value, [])
+            if min(len(ops), len(others)) == 1:
+                free = [op for op in ops if self.before.pair[op] < 0]
+                other_free = [op for op in others if self.after.pair[op] < 0]
+                pairs += zip(free[:1], other_free[:1], strict=False)
+        return pairs
 
     def _landmarks(self) -> tuple[Ids, Ids]:
         """For the ops of each graph the number that says which pair they are, -1 for none: that of
@@ -707,13 +837,30 @@ def _vector(proto: TensorProto) -> Vector:
         return np.zeros(0, np.float32)
 
 
-def _nearest(before: list[Vector], after: list[Vector]) -> list[Pair]:
-    """The places of vectors that are nearest to each other, and near by MOST_ROUNDING."""
-    forward, backward = _clearly_nearest(before, after), _clearly_nearest(after, before)
+def _scaled_vector(proto: TensorProto) -> Vector:
+    """The values of a constant, each as a share of the largest of its channel: the same however the
+    channels are scaled; none where a channel has one number.
+    """
+    sizes = [dim.size for dim in proto.tensor_shape.dim if dim.size != 1]
+    vector = _vector(proto)
+    if len(sizes) < 2 or not len(vector):
+        return np.zeros(0, np.float32)
+    rows = vector.reshape(-1, sizes[-1])
+    largest = np.take_along_axis(rows, np.abs(rows).argmax(0, keepdims=True), 0)
+    divisors = np.where(largest == 0, 1, largest).astype(np.float32)
+    return np.asarray(rows / divisors, np.float32).ravel()
+
+
+def _nearest(before: list[Vector], after: list[Vector], most_rounding: float) -> list[Pair]:
+    """The places of vectors that are nearest to each other, and near by `most_rounding`."""
+    forward = _clearly_nearest(before, after, most_rounding)
+    backward = _clearly_nearest(after, before, most_rounding)
     return [(i, j) for i, j in forward.items() if backward.get(j) == i]
 
 
-def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, int]:
+def _clearly_nearest(
+    vectors: list[Vector], others: list[Vector], most_rounding: float
+) -> dict[int, int]:
     """For each vector the place of the other that is near, where no second one is nearly so."""
     lengths = np.array([np.linalg.norm(vector) for vector in vectors])
     other_lengths = np.array([np.linalg.norm(vector) for vector in others])
@@ -721,7 +868,7 @@ def _clearly_nearest(vectors: list[Vector], others: list[Vector]) -> dict[int, i
     for i, vector in enumerate(vectors):
         if not len(vector) or vector.min() == vector.max():
             continue  # zeros or ones are equal by chance
-        limit = MOST_ROUNDING * lengths[i]
+        limit = most_rounding * lengths[i]
         # Vectors are as far apart as their lengths at least.
         (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)
         by_distance = sorted(

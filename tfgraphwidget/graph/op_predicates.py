@@ -15,7 +15,7 @@ from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOOPS
-from tfgraphwidget.graph.stateful_resources import of_type
+from tfgraphwidget.graph.stateful_resources import of_type, stateful
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.tf_types import AttrValue
@@ -36,14 +36,6 @@ def _call(index: GraphIndex) -> Mask:
     )
 
 
-def _stateful(index: GraphIndex) -> Mask:
-    def is_stateful(kind: str) -> bool:
-        definition = index.typing.definition(kind)
-        return definition is not None and bool(definition.is_stateful)
-
-    return of_type(index, is_stateful)
-
-
 TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "variable": lambda index: of_type(index, HANDLES.__contains__),
     "trainable": lambda index: selectors.trainable(index).mask,
@@ -51,7 +43,7 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "input": lambda index: of_type(index, is_placeholder),
     "loop": _loop,
     "call": _call,
-    "stateful": _stateful,
+    "stateful": stateful,
 }
 """Word after `is:` -> the ops that are that, one bool each: handles of variables, placeholders,
 what runs in a while loop and ops that are one, ops that call a function, and those whose OpDef says

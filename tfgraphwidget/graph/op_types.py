@@ -640,10 +640,16 @@ CASTS = frozenset({"Cast", "Bitcast"})
 TRANSPOSITIONS = frozenset({"Transpose", "ConjugateTranspose"})
 # They hand a value on in another shape; optimizers compute those of constants.
 RESHAPES = frozenset({"ExpandDims", "Reshape", "Squeeze"})
+# The same of any tensor: one that is packed alone has a dimension more.
+RESHAPES_OF_ANY = RESHAPES | {"Pack"}
 # They scale or shift each channel by a weight: folding a batch norm leaves others in their place.
 SCALES_AND_SHIFTS = FUSED_BATCH_NORMS | {
     *("BiasAdd", "BiasAddV1", "Add", "AddV2", "Sub", "Mul", "BatchNormWithGlobalNormalization")
 }
+# They give a number for each number, so optimizers move them past what only chooses or lines up.
+ACTIVATIONS = frozenset(INTERCHANGEABLE[0])
+# An optimizer makes each of a batch norm and the activation after it.
+NORMS_WITH_ACTIVATION = frozenset({"_FusedBatchNormEx"})
 # They add a weight to each channel.
 CHANNEL_SHIFTS = frozenset({"BiasAdd", "BiasAddV1", "Add", "AddV2"})
 # They hand on what a call gives, or wait for what it does, where it became its function's body.

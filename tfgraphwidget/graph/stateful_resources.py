@@ -135,6 +135,16 @@ def of_type(index: GraphIndex, predicate: Callable[[str], bool]) -> Mask:
     return mask
 
 
+def stateful(index: GraphIndex) -> Mask:
+    """The ops that keep state, read or change it, or have another effect, as TensorFlow says."""
+
+    def is_stateful(kind: str) -> bool:
+        definition = index.typing.definition(kind)
+        return definition is not None and bool(definition.is_stateful)
+
+    return of_type(index, is_stateful)
+
+
 def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
     """Kind, container and key of the state that an op holds: equal keys are one state."""
     node = index.nodes[op]
