@@ -477,5 +477,5 @@ def test_a_gradient_of_its_own_that_is_not_that_of_the_new_ops_is_said(
     spec = [tf.TensorSpec([2], tf.float32)]
     editor = tgw.edit(tf.function(lambda x: steep(-x), input_signature=spec))
     done = edit(editor)
-    said = any("'IdentityN' stays what tf.custom_gradient made" in note for note in done.notes)
+    said = any("'IdentityN' stays that of the ops as they were" in note for note in done.notes)
     assert said == is_inside

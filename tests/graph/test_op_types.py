@@ -27,6 +27,7 @@ MADE_THERE = {
     "share it",
     "runtime/session/untransferable.py": "the ops that count what a staging area or barrier holds",
     "lint/target_ops.py": "what other runtimes take, in tables of its own",
+    "graph/converted_op_types.py": "what other runtimes call an op, in tables of its own",
     "sources/inference/shape_functions.py": "a shape function for each op type, where those with "
     "the same one share it",
     "widget/edit_buttons.py": "the ops that a form proposes, in the order of its list",

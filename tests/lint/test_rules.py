@@ -297,9 +297,8 @@ def test_a_baked_batch_size_names_the_constants_that_hold_it() -> None:
 
 
 def test_a_batch_size_in_a_constant_of_which_no_one_knows_another_value_has_no_fix() -> None:
-    finding = graph_of(lambda x: x * tf.constant(np.ones([8, 1], np.float32)), (8, 4)).lint(
-        only=["batch-size"]
-    )[0]
+    rows = np.arange(8, dtype=np.float32).reshape(8, 1)
+    finding = graph_of(lambda x: x * tf.constant(rows), (8, 4)).lint(only=["batch-size"])[0]
     assert finding.fix is None
     assert len(finding.ops) == 2
 

@@ -14,8 +14,9 @@ from itertools import permutations
 
 import numpy as np
 
-from tfgraphwidget.graph.converted_op_types import ONNX_PREFIX
+from tfgraphwidget.graph.converted_op_types import KEEP_AXES, ONNX_PREFIX, TRANSPOSING
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import WITH_DATA_FORMAT
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.tf_types import NodeDef
 
@@ -24,28 +25,6 @@ SAME: Axes = ()
 """The order of a tensor whose axes are those of the model."""
 IMAGE_AXES = 4  # of a batch of images; volumes have one more
 MOST_AXES = 6  # of a tensor whose order is found by its shape: there are 720 of them
-# Operators that give a tensor whose axes are those of what they read.
-_KEEP_AXES = frozenset(
-    {
-        *("Abs", "Add", "And", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip"),
-        *("Concat", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace"),
-        *("DequantizeLinear", "Div", "Dropout", "Elu", "Equal", "Erf", "Exp", "Floor"),
-        *("GlobalAveragePool", "GlobalMaxPool", "Greater", "GreaterOrEqual", "HardSigmoid"),
-        *("Identity", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LeakyRelu", "Less"),
-        *("LessOrEqual", "Log", "LogSoftmax", "Max", "MaxPool", "Min", "Mod", "Mul", "Neg"),
-        *("Not", "Or", "PRelu", "Pad", "Pow", "QuantizeLinear", "Reciprocal", "Relu", "Resize"),
-        *("Round", "Selu", "Sigmoid", "Sign", "Sin", "Slice", "Softmax", "Softplus", "Softsign"),
-        *("SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "ThresholdedRelu", "Tile"),
-        *("Upsample", "Where", "Xor"),
-    }
-)
-# Op types of TensorFlow with an attribute that says where the channels are.
-_WITH_FORMAT = frozenset(
-    {
-        *("AvgPool", "AvgPool3D", "BiasAdd", "Conv2D", "Conv2DBackpropInput", "Conv3D"),
-        *("Conv3DBackpropInputV2", "DepthwiseConv2dNative", "MaxPool", "MaxPool3D"),
-    }
-)
 # How the types begin of others that a converter moves transpositions past: they take axes away, but
 # for keepdims, or add some.
 _MOVED = ("ArgMax", "ArgMin", "Reduce", "Squeeze", "Unsqueeze")
@@ -67,9 +46,9 @@ def output_axes(
     if rank is not None and rank <= 1:
         # The shape of a tensor has its axes as elements.
         return None if kind == "Shape" and any(axes != SAME for axes in sources) else SAME
-    if kind in _KEEP_AXES:
+    if kind in KEEP_AXES:
         return sources[0] if len(set(sources)) == 1 else SAME if not sources else None
-    if kind in ("Transpose", "Reshape") and not is_of_model and len(sources) == 1:
+    if kind in TRANSPOSING and not is_of_model and len(sources) == 1:
         order = _order(index, op, rank, to_channels_first=sources[0] == SAME)
         if order is not None:
             return _turned_further(order, sources[0])
@@ -88,7 +67,7 @@ def image_axes(op: NodeDef, rank: int) -> Axes | None:
     """The order of the axes of images whose channels come first, compared with those of an op of
     the model; None where that does not say where it has the channels.
     """
-    if op.op not in _WITH_FORMAT or rank < IMAGE_AXES:
+    if op.op not in WITH_DATA_FORMAT or rank < IMAGE_AXES:
         return None
     comes_first = op.attr["data_format"].s.startswith(b"NC") if "data_format" in op.attr else False
     return SAME if comes_first else (0, *range(2, rank), 1)

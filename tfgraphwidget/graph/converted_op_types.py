@@ -27,6 +27,23 @@ _ACTIVATIONS = {"RELU": "Relu", "RELU6": "Relu6", "TANH": "Tanh", "SIGN_BIT": "S
 _QUANTIZING = frozenset(
     {"QUANTIZE", "DEQUANTIZE", "onnx.QuantizeLinear", "onnx.DequantizeLinear", "onnx.Identity"}
 )
+KEEP_AXES = frozenset(
+    {
+        *("Abs", "Add", "And", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip"),
+        *("Concat", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace"),
+        *("DequantizeLinear", "Div", "Dropout", "Elu", "Equal", "Erf", "Exp", "Floor"),
+        *("GlobalAveragePool", "GlobalMaxPool", "Greater", "GreaterOrEqual", "HardSigmoid"),
+        *("Identity", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LeakyRelu", "Less"),
+        *("LessOrEqual", "Log", "LogSoftmax", "Max", "MaxPool", "Min", "Mod", "Mul", "Neg"),
+        *("Not", "Or", "PRelu", "Pad", "Pow", "QuantizeLinear", "Reciprocal", "Relu", "Resize"),
+        *("Round", "Selu", "Sigmoid", "Sign", "Sin", "Slice", "Softmax", "Softplus", "Softsign"),
+        *("SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "ThresholdedRelu", "Tile"),
+        *("Upsample", "Where", "Xor"),
+    }
+)
+"""Operators of ONNX that give a tensor whose axes are those of what they read."""
+TRANSPOSING = frozenset({"Transpose", "Reshape"})
+"""Operators of ONNX that a transposition is written as."""
 # Operators that TensorFlow calls by another name, and not only in letters or by a version.
 _OTHER_NAMES = {
     "ADD": ("BiasAdd",),

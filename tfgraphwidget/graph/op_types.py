@@ -637,6 +637,13 @@ PASSED_ON = HANDS_ON | VARIABLE_READS | {"RefIdentity", "CheckNumerics"}
 SEVERAL_HANDED_ON = frozenset({"IdentityN"})
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
+# They have an attribute that says where the channels are.
+WITH_DATA_FORMAT = frozenset(
+    {
+        *("AvgPool", "AvgPool3D", "BiasAdd", "Conv2D", "Conv2DBackpropInput", "Conv3D"),
+        *("Conv3DBackpropInputV2", "DepthwiseConv2dNative", "MaxPool", "MaxPool3D"),
+    }
+)
 TRANSPOSITIONS = frozenset({"Transpose", "ConjugateTranspose"})
 # They hand a value on in another shape; optimizers compute those of constants.
 RESHAPES = frozenset({"ExpandDims", "Reshape", "Squeeze"})

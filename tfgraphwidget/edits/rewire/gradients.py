@@ -292,8 +292,8 @@ def custom_gradient_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
     if not stale:
         return ()
     note = (
-        f"The gradient through {names_text(stale)} stays what tf.custom_gradient made it for the "
-        "ops as they were; define it again before you train."
+        f"The gradient through {names_text(stale)} stays that of the ops as they were, which a "
+        "custom gradient gives; define it again before you train."
     )
     return (note,)
 

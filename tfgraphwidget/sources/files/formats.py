@@ -133,7 +133,7 @@ def listed_suffixes() -> str:
     """The suffixes in a sentence.
 
     >>> listed_suffixes()
-    '.pb, .pbtxt, .meta or .tflite'
+    '.pb, .pbtxt, .meta, .tflite or .onnx'
     """
     *first, last = file_suffixes()
     return f"{', '.join(first)} or {last}" if first else last
