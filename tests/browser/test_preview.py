@@ -97,6 +97,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(
     set_theme(page, dark=False)
 
     root.get_by_role("button", name="Clone", exact=True).click()
+    root.get_by_role("button", name="Details").click()
     expect(root.get_by_text("Still shared with the original: two/w.")).to_be_visible()
     widget.settled()
     made = widget.notebook.kernel_eval(

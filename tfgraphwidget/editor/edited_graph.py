@@ -34,7 +34,9 @@ class Copies(dict[str, Any]):
     def __getitem__(self, scope: object) -> Any:
         if isinstance(scope, str) and scope in self:
             return super().__getitem__(scope)
-        end = known_instead(scope if isinstance(scope, str) else "", list(self), "those are")
+        end = "; clone a part first."
+        if self:
+            end = known_instead(scope if isinstance(scope, str) else "", list(self), "those are")
         raise UnknownName(f"This editor has no copy {value_text(scope)}, or it was undone{end}")
 
 
