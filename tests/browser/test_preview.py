@@ -123,7 +123,8 @@ def test_chosen_ops_are_cloned_without_a_boundary(
     expect(preview).to_contain_text("1 own variable")
 
     root.get_by_text("More options").click()
-    root.get_by_role("checkbox", name="New placeholders for inputs").check()
+    root.get_by_role("switch", name="New placeholders for inputs").check()
+    shoot(root, "preview-options")
     root.get_by_role("spinbutton", name="Copies").fill("2")
     expect(preview).to_contain_text("2 times, into copy_0 to copy_1")
     expect(preview).to_contain_text("1 new placeholder for inputs")
@@ -164,6 +165,7 @@ def test_half_a_loop_is_refused_and_the_whole_is_offered(
     notebook.kernel_eval("0", before="editor.mark('while/Identity_1', 'y')")
     widget.settled()
     preview = report(widget)
+    widget.tab("Selection")
     expect(preview).to_contain_text("while loop 'while/while_context'")
     shoot(root, "preview-loop")
     preview.get_by_role("button", name="Select the whole loop").click()

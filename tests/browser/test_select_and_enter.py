@@ -104,8 +104,8 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     def press(name: str) -> None:
         root.get_by_role("button", name=name, exact=True).click()
 
-    root.get_by_text("Change the selection").click()
     widget.click("x", "Control")
+    root.get_by_text("Change the selection").click()
     expect(expression).to_have_text("editor.ops('x')")
     press("Downstream")
     expect(expression).to_have_text("editor.ops('x').downstream()")
@@ -120,11 +120,9 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     expect(root.get_by_role("button", name="Path", exact=True)).to_be_disabled()
     widget.click("y", "Control")
     press("Path")
-    expect(expression).to_have_text("editor.path('x', 'y', all=True)")
+    expect(expression).to_have_text("editor.path('x', 'y')")
     assert chosen(widget) == set(
-        widget.notebook.kernel_eval(
-            "list(editor.between('x:0', 'y') & editor.path('x', 'y', all=True))"
-        )
+        widget.notebook.kernel_eval("list(editor.between('x:0', 'y') & editor.path('x', 'y'))")
     ) | {"x"}
     shoot(root, "path-selected")
     press("Grow")
@@ -172,6 +170,7 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     widget.click("while_while_loop_counter", "Shift")
     expect(preview).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()
+    root.get_by_role("button", name="Details").click()
     text = "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
     expect(root.get_by_text(text)).to_be_visible(timeout=30_000)
     # What was marked as the output is the loop's own counter, one higher; TensorFlow keeps it

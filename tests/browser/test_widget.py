@@ -241,6 +241,7 @@ def test_a_page_that_is_loaded_again_shows_the_graph_again(
     root.wait_for(timeout=60_000)
     again = Widget(widget.notebook, root)
     assert again.number("ops") == widget.notebook.kernel_eval("len(editor._core.index)")
+    again.tab("Selection")
     expect(again.root.locator(".tgw-chip[data-name=x]")).to_be_visible()
 
 
