@@ -24,7 +24,8 @@ _OF_IMAGES = frozenset({"onnx.Conv", "onnx.ConvTranspose", "onnx.MaxPool", "onnx
 _ACTIVATION = "fused_activation_function"  # the attribute of operators of TensorFlow Lite
 # What TensorFlow calls the activations that they apply.
 _ACTIVATIONS = {"RELU": "Relu", "RELU6": "Relu6", "TANH": "Tanh", "SIGN_BIT": "Sign"}
-_QUANTIZING = frozenset(
+# They hand a value on, whatever it is of; integers with a scale count as what they represent.
+_HANDING_ON = frozenset(
     {"QUANTIZE", "DEQUANTIZE", "onnx.QuantizeLinear", "onnx.DequantizeLinear", "onnx.Identity"}
 )
 KEEP_AXES = frozenset(
@@ -138,7 +139,7 @@ def activation_of(operator: NodeDef) -> str:
 
 def computes(operator: NodeDef, op_type: str) -> bool:
     """Whether an operator computes what an op of a type does, and ops that are joined to it."""
-    if operator.op in _QUANTIZING or op_type == activation_of(operator):
+    if operator.op in _HANDING_ON or op_type == activation_of(operator):
         return True
     if is_layer(operator) and op_type in LAYER_KERNELS | BATCH_MATMULS:
         return True

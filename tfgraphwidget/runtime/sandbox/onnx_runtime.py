@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import PackageMissing, SessionRefused
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.optional_packages import missing_package
 from tfgraphwidget.sources import OnnxModel
 
@@ -39,10 +40,11 @@ def compute(data: bytes, feeds: Mapping[str, Array], tensors: Sequence[str]) -> 
     """
     onnx, runtime = import_module("onnx"), import_module("onnxruntime")
     model = onnx.load_model_from_string(data)
-    if any(map(onnx.external_data_helper.uses_external_data, _tensors(model))):
+    is_elsewhere = onnx.external_data_helper.uses_external_data
+    if elsewhere := [each.name for each in _tensors(model) if is_elsewhere(each)]:
         raise SessionRefused(
-            "Values of the ONNX model lie in another file, which is not beside it or too large; "
-            "save the model with its values."
+            f"{names_text(elsewhere)}: values of the ONNX model lie in another file, which is not "
+            "next to it or is over 2 GB; save the model with its values."
         )
     dtypes = {
         each.name: onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)

@@ -68,7 +68,7 @@ def _read(container: Container) -> _Reader:
     try:
         model = onnx.load_model_from_string(container.data)
         return _Reader(onnx, model, container)
-    except (NotAGraph, KeyboardInterrupt, MemoryError):
+    except MemoryError:
         raise
     except Exception:  # whatever a damaged file makes of protobuf and NumPy
         raise NotAGraph(
