@@ -12,8 +12,9 @@ from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import GraphIndex, build, called_functions, definitions, key_of
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import either
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits import Patch
@@ -78,6 +79,7 @@ class GraphRun:
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
+        self._check_run_as_a_whole(tensors)
         runtime.measure.probe.check_feeds(
             self.index, tensors, feeds, self.state.names if self.is_body else ()
         )
@@ -152,6 +154,7 @@ class GraphRun:
         """
         converted_model = self.source.converted_model
         if converted_model is not None:
+            self._check_run_as_a_whole(outputs)
             self._check_as_opened(converted_model.runtime)
             arrays = runtime.sandbox.run_converted_model(converted_model, outputs, feeds)
             return [
@@ -169,6 +172,16 @@ class GraphRun:
         return runtime.sandbox.evaluation.run_graph(
             self.index, outputs, feeds, mine, self.source.trust
         )
+
+    def _check_run_as_a_whole(self, tensors: Sequence[str]) -> None:
+        """Raise where tensors are of a function that a converted model calls."""
+        model = self.source.converted_model
+        if model is not None and self.is_body:
+            raise SessionRefused(
+                f"{names_text(tensors)}: {model.runtime} runs a model as a whole, and gives no "
+                "tensor of a function that it calls; probe the outermost graph"
+                + either(", where editor.view.leave(0) goes.", ".")
+            )
 
     def _check_as_opened(self, what_runs_it: str) -> None:
         """Raise where the graph is not that of the file, which is what runs."""

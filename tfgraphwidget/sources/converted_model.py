@@ -38,11 +38,15 @@ class ConvertedModel:
         data: The bytes of the file.
         inputs: The tensors of its graph that are fed, "image:0".
         runtime: What runs it, as the subject of sentences.
+        format: What it is: "ONNX model".
+        made_by: What the file says of who made it and how; "" if it says nothing.
     """
 
     data: bytes = field(repr=False)
     inputs: frozenset[str]
     runtime: str
+    format: str
+    made_by: str
 
     def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:  # noqa: ARG002  # of all models
         """What a constant represents, of which the graph has what the file stores."""
@@ -57,11 +61,15 @@ class LiteModel(ConvertedModel):
         tensors: The numbers of the tensors by their names in the graph, "conv:0".
         quantized: What the integers of tensors represent, by number.
         tensorflow_ops: The ops that are TensorFlow's own, which the interpreter does not run.
+        signature: The name of the signature that the graph is of; "" where there is none to choose.
+        graph_number: Which graph of the file it is.
     """
 
     tensors: Mapping[str, int] = field(repr=False)
     quantized: Mapping[int, Quantization] = field(repr=False)
     tensorflow_ops: tuple[str, ...] = ()
+    signature: str = ""
+    graph_number: int = 0
 
     def value(self, tensor: str, stored: np.ndarray) -> np.ndarray:
         """What a constant represents, of which the graph has the integers."""

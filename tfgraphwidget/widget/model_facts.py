@@ -165,6 +165,10 @@ def _about(editor: GraphEditor) -> Iterator[str]:
     if source.model is not None:
         yield "Keras model"
         yield count_text(len(source.model.layers), "layer")
+    elif source.converted_model is not None:
+        yield source.converted_model.format
+        yield from filter(None, [source.converted_model.made_by])
+        return
     elif source.stored is not None:
         meta = source.stored.meta()
         yield (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import flatbuffers
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.lite.python import schema_py_generated as schema
 
 import tfgraphwidget as tgw
 from tests.sources.files import lite_schema as schema_of_tensorflow
@@ -147,6 +149,109 @@ def converted_tensors(data: bytes) -> int:
     return main._target(0)
 
 
+@pytest.fixture(scope="module")
+def with_signatures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two signatures, one with a conditional in a loop, one that changes a variable."""
+
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            self.weights = tf.Variable(2 * np.eye(3, dtype=np.float32))
+
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec([1, 3], tf.float32, name="x"),
+                tf.TensorSpec([], tf.int32, name="rounds"),
+            ]
+        )
+        def infer(self, x: tf.Tensor, rounds: tf.Tensor) -> dict[str, tf.Tensor]:
+            def body(count: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+                is_large = tf.reduce_sum(x) > 10
+                return count + 1, tf.cond(
+                    is_large, lambda: tf.tanh(x @ self.weights), lambda: x * 1.5
+                )
+
+            _, y = tf.while_loop(lambda count, _: count < rounds, body, [0, x])
+            return {"y": tf.nn.relu(y)}
+
+        @tf.function(input_signature=[tf.TensorSpec([1, 3], tf.float32, name="by")])
+        def train(self, by: tf.Tensor) -> dict[str, tf.Tensor]:
+            self.weights.assign_add(tf.matmul(by, by, transpose_a=True))
+            return {"sum": tf.reduce_sum(self.weights)}
+
+    folder, model = tmp_path_factory.mktemp("signatures"), Model()
+    signatures = {"infer": model.infer, "train": model.train}
+    tf.saved_model.save(model, str(folder / "saved"), signatures=signatures)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            str(folder / "saved"), signature_keys=["infer", "train"]
+        )
+        converter.experimental_enable_resource_variables = True
+        (folder / "model.tflite").write_bytes(converter.convert())
+    return folder / "model.tflite"
+
+
+def test_loops_and_branches_are_functions_to_look_into(with_signatures: Path) -> None:
+    editor = tgw.edit(with_signatures)
+    editor.view.enter("while", "body")
+    types = editor._core.index.types
+    assert {"SUM", "GREATER", "IF"} <= {*types}
+    assert editor._core.index.shape(editor._core.index.op("while/if"), 0) == (1, 3)
+    counted = [name for name in editor._core.index.names if "arg0" in name]
+    assert editor._core.index.shape(editor._core.index.op(counted[0]), 0) == ()
+    with pytest.raises(GraphEditError, match="runs a model as a whole.*outermost graph"):
+        editor.probe(["while/if:0"], {"while_body_arg0:0": 0})
+    editor.view.enter("while/if", "then")
+    assert "BATCH_MATMUL" in editor._core.index.types or "FULLY_CONNECTED" in (
+        editor._core.index.types
+    )
+    assert not [each for each in editor.lint() if each.severity == "error"]
+
+
+@pytest.mark.parametrize("signature", ["infer", "train"])
+def test_each_signature_is_a_graph_that_runs(with_signatures: Path, signature: str) -> None:
+    values = {
+        "infer": {"x": np.array([[1, 2, 3]], np.float32), "rounds": np.array(6, np.int32)},
+        "train": {"by": np.array([[1, 2, 3]], np.float32)},
+    }[signature]
+    editor = tgw.edit(with_signatures, signature=signature)
+    described = editor.signatures[signature]
+    feeds = {tensor: values[key] for key, tensor in described.inputs}
+    ((key, output),) = described.outputs
+    saved = tf.saved_model.load(str(with_signatures.with_name("saved")))
+    expected = saved.signatures[signature](**{k: tf.constant(v) for k, v in values.items()})[key]
+    given = editor.probe([output], feeds)[output].value
+    np.testing.assert_allclose(given, expected.numpy(), rtol=1e-6)
+    assert any("a graph of its own" in text for text in editor._core.source.notices)
+
+
+def test_a_signature_that_it_does_not_have_is_an_error(with_signatures: Path) -> None:
+    with pytest.raises(GraphEditError, match=r"it has 'infer', 'train'; did you mean 'train'\?"):
+        tgw.edit(with_signatures, signature="trains")
+
+
+def test_a_loop_whose_body_is_its_own_graph_is_shown(with_signatures: Path) -> None:
+    """No reader, check or picture of it goes on for ever."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(with_signatures.read_bytes(), 0))
+    loops = [
+        operator.builtinOptions
+        for graph in model.subgraphs
+        for operator in graph.operators
+        if isinstance(operator.builtinOptions, schema.WhileOptionsT)
+    ]
+    for loop in loops:
+        loop.bodySubgraphIndex = 0
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    editor = tgw.edit(bytes(builder.Output()))
+    for _ in range(3):
+        editor.view.enter("while", "body")
+    assert loops
+    assert "WHILE" in editor._core.index.types
+    editor.lint()
+    assert editor.diff(with_signatures)
+
+
 def test_scales_that_fit_no_axis_are_damage() -> None:
     """They are refused when the file is opened, and not where its values are compared."""
     with tf.Graph().as_default(), v1.Session() as session:
@@ -172,15 +277,22 @@ def test_scales_that_fit_no_axis_are_damage() -> None:
         tgw.edit(bytes(data))
 
 
-def test_an_op_of_tensorflow_in_it_does_not_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_an_op_of_tensorflow_in_it_does_not_run(tmp_path: Path, in_loop: bool) -> None:
     """It could write files: a model of unknown origin is only read."""
     written, path = tmp_path / "written", tmp_path / "model.tflite"
 
-    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="x")])
-    def call(x: tf.Tensor) -> tf.Tensor:
+    def twice(x: tf.Tensor) -> tf.Tensor:
         write = tf.io.write_file(str(written), tf.strings.as_string(x[0]))
         with tf.control_dependencies([write]):
             return x * 2.0
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="x")])
+    def call(x: tf.Tensor) -> tf.Tensor:
+        if in_loop:
+            (x,) = tf.while_loop(lambda x: x[0] < 10, lambda x: (twice(x),), [x])
+            return x
+        return twice(x)
 
     converter = tf.lite.TFLiteConverter.from_concrete_functions(
         [call.get_concrete_function()], call
@@ -193,7 +305,8 @@ def test_an_op_of_tensorflow_in_it_does_not_run(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         path.write_bytes(converter.convert())
     editor = tgw.edit(path)
-    assert "FlexWriteFile" in editor._core.index.types
+    if not in_loop:
+        assert "FlexWriteFile" in editor._core.index.types
     feeds = {editor.inputs[0]: np.ones(2, np.float32)}
     with pytest.raises(GraphEditError, match=r"'flexwritefile'.*TFLITE_BUILTINS alone"):
         editor.probe([editor.outputs[0]], feeds)

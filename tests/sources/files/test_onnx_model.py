@@ -199,3 +199,70 @@ def test_a_file_with_that_name_alone_is_none(tmp_path: Path) -> None:
     path.write_bytes(b"no model")
     with pytest.raises(NotAGraph, match="is not a GraphDef, MetaGraphDef or SavedModel"):
         tgw.edit(path)
+
+
+def test_graphs_inside_of_operators_are_functions_to_look_into(file: Path) -> None:
+    """They get what the operator reads from around them."""
+    editor = tgw.edit(file)
+    (conditional,) = editor.find("type:onnx.If")
+    assert kind_of(editor, "result") == "onnx.If"
+    assert str(conditional) == "result"
+    for branch, kind in (("then_branch", "onnx.Neg"), ("else_branch", "onnx.Abs")):
+        editor.view.enter("result", branch)
+        index = editor._core.index
+        assert [*index.types] == ["Placeholder", kind]
+        assert index.shape(1, 0) == (None, 4, 3, 3)
+        editor.view.leave()
+    assert not [each for each in editor.lint() if each.severity == "error"]
+
+
+def test_a_loop_has_its_body_and_the_body_its_branches(tmp_path: Path) -> None:
+    def info(name: str, kind: int, shape: list[int] | None) -> Any:
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    branches = [
+        helper.make_graph(
+            [helper.make_node(kind, ["before", "by"], [f"{kind}_out"])],
+            kind,
+            [],
+            [info(f"{kind}_out", FLOAT, [3])],
+        )
+        for kind in ("Add", "Mul")
+    ]
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["go_on"]),
+            helper.make_node(
+                "If", ["go_on"], ["after"], then_branch=branches[0], else_branch=branches[1]
+            ),
+        ],
+        "body",
+        [info("round", INT64, []), info("go", TensorProto.BOOL, []), info("before", FLOAT, [3])],
+        [info("go_on", TensorProto.BOOL, []), info("after", FLOAT, [3])],
+    )
+    loop = helper.make_node("Loop", ["rounds", "", "x"], ["y"], name="net/loop", body=body)
+    inputs = [info("x", FLOAT, [3]), info("rounds", INT64, []), info("by", FLOAT, [3])]
+    path = tmp_path / "loop.onnx"
+    onnx.save(model_of([loop], inputs, [info("y", FLOAT, [3])], {}), path)
+    editor = tgw.edit(path)
+    index = editor._core.index
+    assert index.shape(index.op("rounds"), 0) == ()
+    assert {*editor._core.index.nodes[index.op("net/loop")].input} == {"rounds", "x", "by"}
+    editor.view.enter("net/loop")
+    index = editor._core.index
+    assert {"round", "go", "before", "by"} == {
+        name for op, name in enumerate(index.names) if index.types[op] == "Placeholder"
+    }
+    assert {*index.nodes[index.op("after")].input} == {"go_on", "before", "by"}
+    with pytest.raises(GraphEditError, match="runs a model as a whole.*outermost graph"):
+        editor.probe(["after:0"], {"before:0": np.ones(3, np.float32)})
+    editor.view.enter("after", "else_branch")
+    assert "onnx.Mul" in editor._core.index.types
+    assert editor._core.index.shape(editor._core.index.op("Mul_out"), 0) == (3,)
+    feeds = {"x:0": [1, 2, 3], "rounds:0": 3, "by:0": [1, 1, 1]}
+    feeds = {
+        name: np.asarray(value, np.int64 if name == "rounds:0" else np.float32)
+        for name, value in feeds.items()
+    }
+    editor.view.leave(0)
+    np.testing.assert_array_equal(editor.probe(["net/loop:0"], feeds)["net/loop:0"].value, [4, 5, 6])

@@ -30,7 +30,15 @@ def job(model: LiteModel, outputs: Sequence[str], feeds: Mapping[str, Array]) ->
         )
     fed = {model.tensors[name]: value for name, value in feeds.items()}
     numbers = [model.tensors[name] for name in outputs]
-    return compute, model.data, fed, numbers, dict(model.quantized)
+    return (
+        compute,
+        model.data,
+        fed,
+        numbers,
+        dict(model.quantized),
+        model.signature,
+        model.graph_number,
+    )
 
 
 def compute(
@@ -38,6 +46,8 @@ def compute(
     feeds: Mapping[int, Array],
     numbers: Sequence[int],
     quantized: Mapping[int, Quantization],
+    signature: str = "",
+    graph_number: int = 0,
 ) -> list[Array]:
     """Run a model.
 
@@ -46,6 +56,8 @@ def compute(
         feeds: Values of its inputs by their numbers.
         numbers: The tensors to return.
         quantized: What the integers of tensors represent.
+        signature: The signature whose graph is run, if it is not the first graph.
+        graph_number: Which graph of the file it is.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the interpreter moves to another package
@@ -56,6 +68,19 @@ def compute(
                 tf.lite.experimental.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             ),
         )
+    if graph_number:
+        _run_signature(interpreter, signature, feeds, quantized)
+    else:
+        _run_first_graph(interpreter, feeds, quantized)
+    return [
+        _as_read(interpreter.get_tensor(number, graph_number), quantized.get(number))
+        for number in numbers
+    ]
+
+
+def _run_first_graph(
+    interpreter: Any, feeds: Mapping[int, Array], quantized: Mapping[int, Quantization]
+) -> None:
     inputs = {each["index"]: each for each in interpreter.get_input_details()}
     for number, value in feeds.items():
         if tuple(inputs[number]["shape"]) != value.shape:
@@ -65,7 +90,21 @@ def compute(
         dtype = inputs[number]["dtype"]
         interpreter.set_tensor(number, _as_fed(value, dtype, quantized.get(number)))
     interpreter.invoke()
-    return [_as_read(interpreter.get_tensor(number), quantized.get(number)) for number in numbers]
+
+
+def _run_signature(
+    interpreter: Any,
+    signature: str,
+    feeds: Mapping[int, Array],
+    quantized: Mapping[int, Quantization],
+) -> None:
+    runner = interpreter.get_signature_runner(signature)
+    values = {
+        name: _as_fed(feeds[each["index"]], each["dtype"], quantized.get(each["index"]))
+        for name, each in runner.get_input_details().items()
+        if each["index"] in feeds
+    }
+    runner(**values)
 
 
 def _as_fed(value: Array, dtype: type, quantization: Quantization | None) -> Array:

@@ -29,8 +29,62 @@ PLAIN = frozenset(
 """Dtypes whose values lie in files as TensorFlow has them."""
 
 
-class ConvertedGraph:
-    """A graph that is written op by op.
+_PRODUCER = 24  # the version of graphs from which on a placeholder without dimensions is a scalar
+
+
+class ConvertedNodes:
+    """A graph or a function that is written op by op.
+
+    Args:
+        nodes: The NodeDefs, to which those of its ops are added.
+    """
+
+    def __init__(self, nodes: Any) -> None:
+        self._nodes = nodes
+        self._names = Counter[str]()
+
+    def add(self, name: str, kind: str) -> Any:
+        """Add a NodeDef of a name that is free."""
+        return self._nodes.add(name=name, op=kind)
+
+    def free_name(self, name: str) -> str:
+        """A name, or where an op has it one like it, for an op to be added."""
+        return _take_free_name(name, self._names)
+
+    def add_input(self, name: str, dtype: int) -> tuple[str, Any]:
+        """Add an input of a name that is free: its name, and the TensorShapeProto to fill in."""
+        node = self.add(self.free_name(name), "Placeholder")
+        node.attr["dtype"].type = dtype
+        shape = node.attr["shape"].shape
+        shape.SetInParent()  # that of a scalar has nothing else
+        return node.name, shape
+
+
+class ConvertedFunction(ConvertedNodes):
+    """A graph that an operator has inside, as a function of the library."""
+
+    def __init__(self, definition: Any) -> None:
+        super().__init__(definition.node_def)
+        self._definition = definition
+
+    def add_input(self, name: str, dtype: int) -> tuple[str, Any]:
+        """Add an argument of a name that is free: its name, and the TensorShapeProto to fill in."""
+        arguments = self._definition.signature.input_arg
+        attributes = self._definition.arg_attr[len(arguments)].attr
+        unique = self.free_name(name)
+        arguments.add(name=unique, type=dtype)
+        return unique, attributes["_output_shapes"].list.shape.add()
+
+    def add_result(self, tensor: str, dtype: int) -> None:
+        """Add a result, which is a tensor of the function, "op:0"."""
+        results = self._definition.signature.output_arg
+        name = f"result_{len(results)}"
+        results.add(name=name, type=dtype)
+        self._definition.ret[name] = tensor
+
+
+class ConvertedGraph(ConvertedNodes):
+    """The main graph of a converted model, with the functions that its operators call.
 
     Attributes:
         meta: The MetaGraphDef.
@@ -38,26 +92,23 @@ class ConvertedGraph:
 
     def __init__(self) -> None:
         self.meta: Any = message_classes().MetaGraphDef()
-        self._names = Counter[str]()
+        self.meta.graph_def.versions.producer = _PRODUCER
+        super().__init__(self.meta.graph_def.node)
+        self._functions = Counter[str]()
 
-    def add(self, name: str, kind: str) -> Any:
-        """Add a NodeDef of a name that is free."""
-        return self.meta.graph_def.node.add(name=name, op=kind)
-
-    def free_name(self, name: str) -> str:
-        """A name, or where an op has it one like it, for an op to be added."""
-        unique = name
-        while unique in self._names:
-            unique = f"{name}_{self._names[name]}"
-            self._names[name] += 1
-        self._names[unique] = 1
-        return unique
+    def add_function(self, name: str) -> tuple[str, ConvertedFunction]:
+        """Add a function of a name that is free: its name, and what writes it."""
+        unique = _take_free_name(name, self._functions)
+        definition = self.meta.graph_def.library.function.add()
+        definition.signature.name = unique
+        return unique, ConvertedFunction(definition)
 
     def summary(self, container: Container) -> list[dict[str, object]]:
         """What `tfgraphwidget info` says of it."""
         from tfgraphwidget.sources.files.summary import summarize_graph
 
         meta = container.messages.MetaGraphDef.FromString(self.meta.SerializeToString())
+        meta.graph_def.ClearField("versions")  # which no TensorFlow has written
         return [summarize_graph(meta.graph_def, meta)]
 
     def open(
@@ -87,6 +138,16 @@ class ConvertedGraph:
         source.revive = partial(_refuse, why)
         source.converted_model = model
         return source
+
+
+def _take_free_name(name: str, taken: Counter[str]) -> str:
+    """A name, or where it is taken one like it, which is taken from then on."""
+    unique = name
+    while unique in taken:
+        unique = f"{name}_{taken[name]}"
+        taken[name] += 1
+    taken[unique] = 1
+    return unique
 
 
 def _refuse(why: str) -> NoReturn:

@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import NotAGraph
-from tfgraphwidget.graph import BIASED
+from tfgraphwidget.graph import BIASED, Signature
+from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources.converted_model import LiteModel, Quantization
 from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.files.converted_graph import (
     DEFAULT_SIGNATURE,
     PLAIN,
+    ConvertedFunction,
     ConvertedGraph,
+    ConvertedNodes,
     op_name,
     set_attribute,
     set_origins,
@@ -27,6 +31,7 @@ from tfgraphwidget.sources.files.converted_graph import (
 )
 from tfgraphwidget.sources.files.flat_buffer import DamagedBuffer, FlatBuffer, Table
 from tfgraphwidget.sources.files.lite_schema import name_of, options_of
+from tfgraphwidget.sources.files.signature_defs import choose_signature
 from tfgraphwidget.sources.inference.dtypes import dtype_number
 from tfgraphwidget.sources.source import Source
 
@@ -37,21 +42,33 @@ MOST_DIMENSIONS = 254  # of a shape, as in TensorFlow
 ROLES = {1: "weights", 2: "bias"}
 # What integers represent that have a scale.
 QUANTIZED = {"int8": "qint8", "uint8": "quint8", "int16": "qint16", "int32": "qint32"}
+_CALLED = re.compile(r"_?(subgraph)(_index)?\Z")  # how options end that are the number of a graph
 QUANTIZATION = "_quantization"  # the attribute that says what integers represent
 
 
 def open_model(container: Container, options: OpenOptions) -> Source:
     """Open a model as a graph. Raises NotAGraph for a damaged one."""
-    reader = _read(container)
-    model = LiteModel(
+    model = _read(container, options.signature)
+    main = model.main
+    lite_model = LiteModel(
         container.data,
-        reader.inputs,
+        main.inputs,
         "TensorFlow Lite's interpreter",
-        reader.numbers,
-        reader.quantized,
-        tuple(reader.tensorflow_ops),
+        "TensorFlow Lite model",
+        model.made_by,
+        main.numbers,
+        main.quantized,
+        tuple(model.tensorflow_ops),
+        model.signature,
+        model.graph_number,
     )
-    return reader.graph.open(container, options, "a TensorFlow Lite model", model)
+    source = model.graph.open(container, options, "a TensorFlow Lite model", lite_model)
+    if others := model.other_signatures:
+        source.notices += (
+            f"{names_text(others)}: a signature of a graph of its own, which is not shown; "
+            + in_cell(f"open it with signature={others[0]!r}."),
+        )
+    return source
 
 
 def describe(container: Container) -> list[dict[str, object]]:
@@ -59,9 +76,9 @@ def describe(container: Container) -> list[dict[str, object]]:
     return _read(container).graph.summary(container)
 
 
-def _read(container: Container) -> _Reader:
+def _read(container: Container, signature: object = None) -> _Model:
     try:
-        return _Reader(container.data)
+        return _Model(container.data, signature, container.where)
     except DamagedBuffer:
         raise NotAGraph(
             f"{container.where} is a TensorFlow Lite model that is truncated or damaged; copy or "
@@ -69,65 +86,122 @@ def _read(container: Container) -> _Reader:
         ) from None
 
 
-class _Reader:
-    """Reads a model into a MetaGraphDef: the first of its subgraphs, which is the main one."""
+class _Model:
+    """Reads a model into a MetaGraphDef. Its main graph is that of the signature asked for, or the
+    first; the graphs that operators call become functions.
 
-    def __init__(self, data: bytes) -> None:
-        self._file = FlatBuffer(data)
-        model = self._file.root()
-        self._operator_codes = model.tables(1)
-        self._buffers = model.tables(4)
+    Attributes:
+        main: The main graph.
+        graph_number: Which graph of the file the main one is.
+        signature: The name of the signature that it is of; "" where there is none to choose.
+        made_by: What the file says of how it was made: "MLIR Converted".
+        other_signatures: The names of signatures that are of other graphs.
+        tensorflow_ops: The operators that are TensorFlow's own, of all graphs.
+    """
+
+    def __init__(self, data: bytes, asked: object, where: str) -> None:
+        self.file = FlatBuffer(data)
+        model = self.file.root()
+        self.operator_codes = model.tables(1)
+        self.made_by = model.text(3).rstrip(".")
+        self.buffers = model.tables(4)
         self.graph = ConvertedGraph()
+        self.tensorflow_ops: list[str] = []
+        self._graphs = model.tables(2)
+        self._functions: dict[int, str] = {}  # by the numbers of their graphs
+        self._unread: list[tuple[Table, ConvertedFunction]] = []
+        signatures = {each.text(2) or DEFAULT_SIGNATURE: each for each in model.tables(7)}
+        chosen = None
+        if signatures:
+            known = tuple(Signature(name, (), ()) for name in signatures)
+            chosen = choose_signature(known, asked, where)
+        self.signature = chosen.name if chosen else ""
+        self.graph_number = signatures[chosen.name].number(4, "I") if chosen else 0
+        table = _element(self._graphs, self.graph_number)
+        self.main = _Graph(self, table, self.graph)
+        self.other_signatures = []
+        for name, signature in signatures.items():
+            if signature.number(4, "I") == self.graph_number:
+                self.main.add_signature(self.graph, name, signature)
+            else:
+                self.other_signatures.append(name)
+        if not self.graph.meta.signature_def:
+            self.main.add_only_signature(self.graph, table)
+        self._read_functions()
+
+    def function(self, number: int) -> str:
+        """The name of the function of a graph that an operator calls."""
+        if number not in self._functions:
+            table = _element(self._graphs, number)
+            name = op_name(table.text(4) or f"subgraph_{number}")
+            self._functions[number], function = self.graph.add_function(name)
+            self._unread.append((table, function))
+        return self._functions[number]
+
+    def _read_functions(self) -> None:
+        """Read the graphs that operators call, and those that operators of these call."""
+        while self._unread:
+            table, function = self._unread.pop()
+            graph = _Graph(self, table, function)
+            for number in table.vector(2, "<i4").tolist():
+                function.add_result(*graph.result(number))
+
+
+class _Graph:
+    """Reads one graph of a model.
+
+    Args:
+        model: The model.
+        table: The graph in the file.
+        nodes: Where its ops are written.
+
+    Attributes:
+        numbers: The numbers of its tensors by their names, "conv:0".
+        quantized: What the integers of its tensors represent, by number.
+        inputs: The names of the tensors that are fed.
+    """
+
+    def __init__(self, model: _Model, table: Table, nodes: ConvertedNodes) -> None:
+        self._model, self._nodes = model, nodes
         self.numbers: dict[str, int] = {}
         self.quantized: dict[int, Quantization] = {}
-        self.tensorflow_ops: list[str] = []
-        subgraphs = model.tables(2)
-        if not subgraphs:
-            raise DamagedBuffer
-        main, *_ = subgraphs
-        self._tensors = main.tables(0)
+        self._tensors = table.tables(0)
         self._names_of: dict[int, str] = {}  # of tensors, once what gives them is there
-        self._add_inputs(main)
+        for number in table.vector(1, "<i4").tolist():
+            name, shape = nodes.add_input(self._tensor_name(number), self._dtype(number))
+            self._set_shape(shape, number)
+            self._note(name, 0, number)
         self.inputs = frozenset(self.numbers)
-        for operator in main.tables(3):
+        for operator in table.tables(3):
             self._add_operator(operator)
-        for signature in model.tables(7):
-            if signature.number(4, "I") == 0:
-                self._add_signature(signature)
-        if not self.graph.meta.signature_def:
-            self._add_signature_of_subgraph(main)
 
     # What gives tensors
 
-    def _add_inputs(self, subgraph: Table) -> None:
-        for number in subgraph.vector(1, "<i4").tolist():
-            node = self.graph.add(self.graph.free_name(self._tensor_name(number)), "Placeholder")
-            node.attr["dtype"].type = self._dtype(number)
-            self._set_shape(node.attr["shape"].shape, number)
-            self._note(node.name, 0, number)
-
     def _add_operator(self, operator: Table) -> None:
-        code = self._operator_codes[
-            self._check_number(operator.number(0, "I"), self._operator_codes)
-        ]
+        code = _element(self._model.operator_codes, operator.number(0, "I"))
         number = max(code.number(0, "b"), code.number(3, "i"))
         custom = code.text(1) if number == CUSTOM else ""
         kind = re.sub(r"\W", "_", custom) or name_of("operator", number) or f"OPERATOR_{number}"
         outputs = [each for each in operator.vector(2, "<i4").tolist() if each >= 0]
         origins = self._tensor(outputs[0]).text(3).split(";") if outputs else []
         scope = self._tensor_name(outputs[0]).rpartition("/")[0] if outputs else ""
-        name = self.graph.free_name("/".join(filter(None, (scope, kind.lower()))))
+        name = self._nodes.free_name("/".join(filter(None, (scope, kind.lower()))))
         sources = [
             self._source(each, name, kind, slot)
             for slot, each in enumerate(operator.vector(1, "<i4").tolist())
             if each >= 0
         ]
         if custom.startswith(FLEX):
-            self.tensorflow_ops.append(name)
-        node = self.graph.add(name, kind)
+            self._model.tensorflow_ops.append(name)
+        node = self._nodes.add(name, kind)
         node.input.extend(sources)
         for key, value in self._options(operator):
-            set_attribute(node.attr[key], value)
+            called = _CALLED.search(key)
+            if called and isinstance(value, int) and value >= 0:
+                function = self._model.function(value)
+                node.attr[key[: called.start()] or called[1]].func.name = function
+            else:
+                set_attribute(node.attr[key], value)
         set_origins(node, [without_port(each) for each in origins])
         for port, each in enumerate(outputs):
             node.attr["Tout"].list.type.append(self._dtype(each))
@@ -143,12 +217,16 @@ class _Reader:
             yield from options_of(operator.number(3, "B"), table)
 
     def _source(self, number: int, consumer: str, kind: str, slot: int) -> str:
-        """The name of a tensor that an operator reads; a constant becomes an op here."""
-        if number not in self._names_of:
-            role = ROLES.get(slot, "") if kind in BIASED else ""
-            self._add_constant(number, f"{consumer}/{role or f'input_{slot}'}")
-        name = self._names_of[number]
+        """What an op has as the input for a tensor that an operator reads."""
+        role = ROLES.get(slot, "") if kind in BIASED else ""
+        name = self._source_or_constant(number, f"{consumer}/{role or f'input_{slot}'}")
         return name.removesuffix(":0")
+
+    def _source_or_constant(self, number: int, name: str) -> str:
+        """The name of a tensor; a constant becomes an op here, of a name if it is free."""
+        if number not in self._names_of:
+            self._add_constant(number, name)
+        return self._names_of[number]
 
     def _add_constant(self, number: int, name: str) -> None:
         """The op of a tensor that no operator gives: a constant, or what the model remembers."""
@@ -158,14 +236,14 @@ class _Reader:
         size = int(np.prod(shape, dtype=np.int64)) if min(shape, default=0) >= 0 else -1
         is_plain = dtype in PLAIN and tensor.table(6) is None
         if is_plain and size >= 0 and len(content) == size * np.dtype(_numpy_name(dtype)).itemsize:
-            node = self.graph.add(self.graph.free_name(name), "Const")
+            node = self._nodes.add(self._nodes.free_name(name), "Const")
             node.attr["dtype"].type = self._dtype(number)
             node.attr["value"].tensor.dtype = self._dtype(number)
             self._set_shape(node.attr["value"].tensor.tensor_shape, number)
             node.attr["value"].tensor.tensor_content = content
         else:  # text, four bits a number, sparse, or a variable
-            node = self.graph.add(
-                self.graph.free_name(name), "VARIABLE" if not content else "CONSTANT"
+            node = self._nodes.add(
+                self._nodes.free_name(name), "VARIABLE" if not content else "CONSTANT"
             )
             node.attr["Tout"].list.type.append(self._dtype(number))
             self._set_shape(node.attr["_output_shapes"].list.shape.add(), number)
@@ -174,19 +252,24 @@ class _Reader:
         if number in self.quantized:
             node.attr[QUANTIZATION].s = str(self.quantized[number]).encode()
 
-    def _add_signature(self, signature: Table) -> None:
-        signature_def = self.graph.meta.signature_def[signature.text(2) or DEFAULT_SIGNATURE]
+    def result(self, number: int) -> tuple[str, int]:
+        """The name and the dtype of a tensor that the graph returns."""
+        return self._source_or_constant(number, f"result_{number}"), self._dtype(number)
+
+    def add_signature(self, graph: ConvertedGraph, name: str, signature: Table) -> None:
+        """Note a signature of the graph."""
+        signature_def = graph.meta.signature_def[name]
         for field_number, infos in ((0, signature_def.inputs), (1, signature_def.outputs)):
             for entry in signature.tables(field_number):
                 number = entry.number(1, "I")
                 if number in self._names_of:
                     self._set_info(infos[entry.text(0)], number)
 
-    def _add_signature_of_subgraph(self, subgraph: Table) -> None:
+    def add_only_signature(self, graph: ConvertedGraph, table: Table) -> None:
         """The inputs and outputs of a file without a signature, by the names of their tensors."""
-        signature_def = self.graph.meta.signature_def[DEFAULT_SIGNATURE]
+        signature_def = graph.meta.signature_def[DEFAULT_SIGNATURE]
         for field_number, infos in ((1, signature_def.inputs), (2, signature_def.outputs)):
-            for number in subgraph.vector(field_number, "<i4").tolist():
+            for number in table.vector(field_number, "<i4").tolist():
                 if number in self._names_of:
                     self._set_info(infos[without_port(self._names_of[number])], number)
 
@@ -198,20 +281,14 @@ class _Reader:
     # Tensors
 
     def _tensor(self, number: int) -> Table:
-        return self._tensors[self._check_number(number, self._tensors)]
-
-    @staticmethod
-    def _check_number(number: int, things: list[Table]) -> int:
-        if not 0 <= number < len(things):
-            raise DamagedBuffer
-        return number
+        return _element(self._tensors, number)
 
     def _content(self, tensor: Table) -> bytes:
         """The value of a constant as the file has it; empty for what is none."""
-        buffer = self._buffers[self._check_number(tensor.number(2, "I"), self._buffers)]
+        buffer = _element(self._model.buffers, tensor.number(2, "I"))
         offset, size = buffer.number(1, "Q"), buffer.number(2, "Q")
         if offset > 1:  # values of large models lie after the tables
-            return self._file.part(offset, size)
+            return self._model.file.part(offset, size)
         return buffer.vector(0, "u1").tobytes()
 
     def _dtype_name(self, number: int) -> str:
@@ -260,6 +337,13 @@ class _Reader:
     def _note(self, name: str, port: int, number: int) -> None:
         self._names_of[number] = f"{name}:{port}"
         self.numbers[f"{name}:{port}"] = number
+
+
+def _element(tables: list[Table], number: int) -> Table:
+    """One of several tables. Raises DamagedBuffer where there is none of a number."""
+    if not 0 <= number < len(tables):
+        raise DamagedBuffer
+    return tables[number]
 
 
 def _numpy_name(dtype: str) -> str:

@@ -11,8 +11,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tfgraphwidget.sources.files.converted_graph import (
     DEFAULT_SIGNATURE,
     PLAIN,
     ConvertedGraph,
+    ConvertedNodes,
     op_name,
     set_attribute,
     set_origins,
@@ -53,9 +55,16 @@ sys.stdout.buffer.write(inferred.SerializeToString())
 
 def open_model(container: Container, options: OpenOptions) -> Source:
     """Open a model as a graph. Raises NotAGraph for a damaged one."""
-    reader = _read(container)
-    model = OnnxModel(reader.data, reader.inputs, "ONNX Runtime", reader.tensors)
-    return reader.graph.open(container, options, "an ONNX model", model)
+    model = _read(container)
+    onnx_model = OnnxModel(
+        model.data,
+        model.main.inputs,
+        "ONNX Runtime",
+        "ONNX model",
+        model.made_by,
+        model.main.tensors,
+    )
+    return model.graph.open(container, options, "an ONNX model", onnx_model)
 
 
 def describe(container: Container) -> list[dict[str, object]]:
@@ -63,11 +72,11 @@ def describe(container: Container) -> list[dict[str, object]]:
     return _read(container).graph.summary(container)
 
 
-def _read(container: Container) -> _Reader:
+def _read(container: Container) -> _Model:
     onnx = import_package("onnx", f"{container.where} is an ONNX model, and opening it needs onnx")
     try:
         model = onnx.load_model_from_string(container.data)
-        return _Reader(onnx, model, container)
+        return _Model(onnx, model, container)
     except MemoryError:
         raise
     except Exception:  # whatever a damaged file makes of protobuf and NumPy
@@ -77,43 +86,36 @@ def _read(container: Container) -> _Reader:
         ) from None
 
 
-class _Reader:
-    """Reads a model into a MetaGraphDef. Its graphs inside of operators are not looked into."""
+class _Model:
+    """Reads a model into a MetaGraphDef; graphs inside of operators become functions.
+
+    Attributes:
+        data: The bytes of the model, with the values that lie in files beside it.
+        main: Its main graph.
+        made_by: What has made it: "tf2onnx 1.16.1, opset 15".
+    """
 
     def __init__(self, onnx: Any, model: Any, container: Container) -> None:
-        self._onnx, self._model = onnx, model
+        self.onnx, self._model = onnx, model
         self.graph = ConvertedGraph()
-        self.tensors: dict[str, str] = {}
-        self._names_of: dict[str, str] = {}  # of tensors in the graph, once they are there
-        graph = model.graph
         self.data = self._with_values_beside(container)
-        self._results = {each.name for each in graph.output}
-        self._types = self._inferred_types()
-        self._constants = {each.name: each for each in graph.initializer}
-        inputs = [each.name for each in graph.input if each.name not in self._constants]
-        for name in inputs:
-            self._add_input(name)
-        self.inputs = frozenset(self.tensors)
-        for name, tensor in self._constants.items():
-            self._add_constant(name, tensor)
-        for name in (each.values.name for each in graph.sparse_initializer):
-            self._add_unknown_constant(name)
-        for node, reads in [added for each in graph.node if (added := self._add_operator(each))]:
-            node.input.extend(
-                self._names_of[name].removesuffix(":0") for name in reads if name in self._names_of
-            )
+        versions = [each.version for each in model.opset_import if each.domain in _OWN_DOMAINS]
+        maker = f"{model.producer_name} {model.producer_version}".strip()
+        self.made_by = ", ".join(filter(None, (maker, *(f"opset {each}" for each in versions))))
+        graph = model.graph
+        self.main = _Graph(self, graph, self._inferred_graph(), self.graph)
         signature = self.graph.meta.signature_def[DEFAULT_SIGNATURE]
+        inputs = [self.main.tensors[name] for name in sorted(self.main.inputs)]
         for infos, names in (
             (signature.inputs, inputs),
             (signature.outputs, [each.name for each in graph.output]),
         ):
             for name in names:
-                if name in self._names_of:
-                    self._set_info(infos[without_port(name)], name)
+                self.main.describe(name, infos)
 
     def _with_values_beside(self, container: Container) -> bytes:
         """The bytes of the model with the values that lie in files beside it."""
-        helper = self._onnx.external_data_helper
+        helper = self.onnx.external_data_helper
         elements = [
             math.prod(each.dims)
             for each in self._model.graph.initializer
@@ -121,19 +123,94 @@ class _Reader:
         ]
         if container.file is None or not elements or sum(elements) * _MOST_BYTES > LARGEST:
             return container.data
-        with suppress(OSError, ValueError, self._onnx.checker.ValidationError):
+        with suppress(OSError, ValueError, self.onnx.checker.ValidationError):
             helper.load_external_data_for_model(self._model, str(container.file.parent))
             data: bytes = self._model.SerializeToString()
             return data
         return container.data
 
+    def _inferred_graph(self) -> Any:
+        """The main graph with what is known of the dtypes and shapes of tensors, without values."""
+        small = self.onnx.ModelProto()
+        small.CopyFrom(self._model)
+        for tensor in small.graph.initializer:
+            if len(tensor.raw_data) > _LARGEST_OF_SHAPES:
+                tensor.ClearField("raw_data")
+        with suppress(OSError, subprocess.SubprocessError, ValueError):
+            done = subprocess.run(
+                [sys.executable, "-c", _INFER],
+                input=small.SerializeToString(),
+                capture_output=True,
+                check=True,
+                timeout=_PATIENCE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+            return self.onnx.load_model_from_string(done.stdout).graph
+        return small.graph
+
+
+class _Graph:
+    """Reads one graph of a model.
+
+    Args:
+        model: The model.
+        graph: The GraphProto.
+        inferred: The same with what was inferred of its tensors.
+        nodes: Where its ops are written.
+        outer: The dtypes and shapes of tensors around it that it reads, by name.
+
+    Attributes:
+        tensors: The names of its tensors in the file by those here, "conv:0".
+        inputs: The names of the tensors that are fed.
+    """
+
+    def __init__(
+        self,
+        model: _Model,
+        graph: Any,
+        inferred: Any,
+        nodes: ConvertedNodes,
+        outer: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._model, self._onnx, self._nodes = model, model.onnx, nodes
+        self.tensors: dict[str, str] = {}
+        self._names_of: dict[str, str] = {}  # of tensors in the graph, once they are there
+        self._results = {each.name for each in graph.output}
+        known = (*inferred.value_info, *inferred.output, *inferred.input)
+        self._types = {
+            **outer,
+            **{each.name: each.type.tensor_type for each in known if _is_tensor(each)},
+        }
+        self._constants = {each.name: each for each in graph.initializer}
+        inputs = [each.name for each in graph.input if each.name not in self._constants]
+        for name in (*inputs, *outer):
+            self._add_input(name)
+        self.inputs = frozenset(self.tensors)
+        for name, tensor in self._constants.items():
+            self._add_constant(name, tensor)
+        for name in (each.values.name for each in graph.sparse_initializer):
+            self._add_unknown_constant(name)
+        added = [
+            self._add_operator(operator, with_types)
+            for operator, with_types in zip(graph.node, inferred.node, strict=True)
+        ]
+        for node, reads in filter(None, added):
+            node.input.extend(
+                self._names_of[name].removesuffix(":0") for name in reads if name in self._names_of
+            )
+
+    def results(self, names: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """The names and the dtypes of tensors that the graph returns."""
+        for name in names:
+            if name in self._names_of:
+                yield self._names_of[name], self._dtype(name)
+
     # What gives tensors
 
     def _add_input(self, name: str) -> None:
-        node = self.graph.add(self._free_name(without_port(name)), "Placeholder")
-        node.attr["dtype"].type = self._dtype(name)
-        self._set_shape(node.attr["shape"].shape, name)
-        self._note(node.name, 0, name)
+        unique, shape = self._nodes.add_input(_op_name(without_port(name)), self._dtype(name))
+        self._set_shape(shape, name)
+        self._note(unique, 0, name)
 
     def _add_constant(self, name: str, tensor: Any) -> None:
         """The op of a value in the file."""
@@ -142,7 +219,7 @@ class _Reader:
         if array is None or array.dtype.name not in PLAIN:
             self._add_unknown_constant(name)
             return
-        node = self.graph.add(self._free_name(without_port(name)), "Const")
+        node = self._nodes.add(self._free_name(without_port(name)), "Const")
         node.attr["dtype"].type = dtype_number(array.dtype.name)
         value = node.attr["value"].tensor
         value.dtype = dtype_number(array.dtype.name)
@@ -153,26 +230,51 @@ class _Reader:
 
     def _add_unknown_constant(self, name: str) -> None:
         """The op of text, of a sparse value, or of one that lies in another file."""
-        node = self.graph.add(self._free_name(without_port(name)), _CONSTANT)
+        node = self._nodes.add(self._free_name(without_port(name)), _CONSTANT)
         self._set_output(node, name)
         self._note(node.name, 0, name)
 
-    def _add_operator(self, operator: Any) -> tuple[Any, list[str]] | None:
+    def _add_operator(self, operator: Any, with_types: Any) -> tuple[Any, list[str]] | None:
         """Add the op of an operator: its NodeDef, and what it reads; None for a constant."""
         outputs = [name for name in operator.output if name]
         constant = next((each for each in operator.attribute if each.name == "value"), None)
         if operator.op_type == "Constant" and constant is not None and outputs:
             self._add_constant(outputs[0], constant.t)
             return None
-        node = self.graph.add(self._free_name(self._name(operator, outputs)), _type_of(operator))
-        for attribute in operator.attribute:
-            for value in _values(attribute):
-                set_attribute(node.attr[op_name(attribute.name)], value)
+        node = self._nodes.add(self._free_name(self._name(operator, outputs)), _type_of(operator))
+        outer = _outer_tensors(operator)
+        for attribute, inferred in zip(operator.attribute, with_types.attribute, strict=True):
+            self._set_attribute(node, attribute, inferred, outer)
         set_origins(node, self._origins(operator, outputs))
         for port, name in enumerate(outputs):
             self._set_output(node, name)
             self._note(node.name, port, name)
-        return node, [*operator.input, *_outer_tensors(operator)]
+        return node, [*operator.input, *outer]
+
+    def _set_attribute(self, node: Any, attribute: Any, inferred: Any, outer: list[str]) -> None:
+        """Give an op an attribute of an operator, as far as an op can have it."""
+        key = op_name(attribute.name)
+        for value in _values(attribute):
+            set_attribute(node.attr[key], value)
+        functions = [
+            self._function(f"{node.name}_{key}", *pair, outer)
+            for pair in zip(_graphs(attribute), _graphs(inferred), strict=True)
+        ]
+        if attribute.type == attribute.GRAPH:
+            node.attr[key].func.name = functions[0]
+        for name in functions if attribute.type == attribute.GRAPHS else ():
+            node.attr[key].list.func.add(name=name)
+
+    def _function(self, name: str, graph: Any, with_types: Any, outer: list[str]) -> str:
+        """The name of the function of a graph inside of an operator, which gets what the operator
+        reads from around it too.
+        """
+        unique, function = self._model.graph.add_function(name)
+        types = {each: self._types.get(each) for each in outer}
+        inner = _Graph(self._model, graph, with_types, function, types)
+        for tensor, dtype in inner.results(each.name for each in graph.output):
+            function.add_result(tensor, dtype)
+        return unique
 
     def _name(self, operator: Any, outputs: Sequence[str]) -> str:
         """The name of an operator; one that was added is in the scope of its weights, or of what it
@@ -197,30 +299,6 @@ class _Reader:
 
     # Tensors
 
-    def _inferred_types(self) -> dict[str, Any]:
-        """What is known of the tensors: their dtypes and shapes by name."""
-        graph = self._model.graph
-        infos = [*graph.value_info, *graph.input, *graph.output]
-        small = self._onnx.ModelProto()
-        small.CopyFrom(self._model)
-        for tensor in small.graph.initializer:
-            if len(tensor.raw_data) > _LARGEST_OF_SHAPES:
-                tensor.ClearField("raw_data")
-        with suppress(OSError, subprocess.SubprocessError, ValueError):
-            done = subprocess.run(
-                [sys.executable, "-c", _INFER],
-                input=small.SerializeToString(),
-                capture_output=True,
-                check=True,
-                timeout=_PATIENCE,
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
-            )
-            inferred = self._onnx.load_model_from_string(done.stdout).graph
-            infos = [*inferred.value_info, *inferred.output, *infos]
-        return {
-            each.name: each.type.tensor_type for each in infos if each.type.tensor_type.elem_type
-        }
-
     def _dtype(self, name: str) -> int:
         """TensorFlow's number of the dtype of a tensor; that of a variant for one that is unknown,
         and for sequences.
@@ -244,19 +322,31 @@ class _Reader:
         node.attr["Tout"].list.type.append(self._dtype(name))
         self._set_shape(node.attr["_output_shapes"].list.shape.add(), name)
 
-    def _set_info(self, info: Any, name: str) -> None:
-        """What a signature says of a tensor."""
-        info.name, info.dtype = self._names_of[name], self._dtype(name)
-        self._set_shape(info.tensor_shape, name)
+    def describe(self, name: str, infos: Any) -> None:
+        """Note a tensor among the inputs or outputs of a signature, if the graph has it."""
+        if name in self._names_of:
+            info = infos[without_port(name)]
+            info.name, info.dtype = self._names_of[name], self._dtype(name)
+            self._set_shape(info.tensor_shape, name)
 
     # Names
 
     def _free_name(self, name: str) -> str:
-        return self.graph.free_name(op_name(name.lstrip("/")))
+        return self._nodes.free_name(_op_name(name))
 
     def _note(self, op: str, port: int, name: str) -> None:
         self._names_of[name] = f"{op}:{port}"
         self.tensors[f"{op}:{port}"] = name
+
+
+def _is_tensor(info: Any) -> bool:
+    """Whether a ValueInfoProto says the dtype of a tensor."""
+    return bool(info.type.tensor_type.elem_type)
+
+
+def _op_name(name: str) -> str:
+    """The name of an operator or a tensor as that of an op."""
+    return op_name(name.lstrip("/"))
 
 
 def _type_of(operator: Any) -> str:
@@ -283,10 +373,15 @@ def _values(attribute: Any) -> Iterator[object]:
             yield [each.decode("utf-8", "replace") for each in attribute.strings]
 
 
+def _graphs(attribute: Any) -> Sequence[Any]:
+    """The graphs that an attribute of an operator has."""
+    return [attribute.g] if attribute.type == attribute.GRAPH else attribute.graphs
+
+
 def _outer_tensors(operator: Any) -> list[str]:
     """The tensors that the graphs inside of an operator read from around it."""
     names: list[str] = []
-    for graph in [each for one in operator.attribute for each in (one.g, *one.graphs)]:
+    for graph in [each for attribute in operator.attribute for each in _graphs(attribute)]:
         inner = {each.name for each in (*graph.input, *graph.initializer)}
         inner |= {name for node in graph.node for name in node.output}
         for node in graph.node:
