@@ -291,16 +291,34 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
 
 def test_an_onnx_model_is_opened_to_look_at(files: Files, folder: Path) -> None:
     x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xy")
+    branches = [
+        helper.make_graph(
+            [helper.make_node(kind, ["net/minus"], [f"{kind}_out"])],
+            kind,
+            [],
+            [helper.make_tensor_value_info(f"{kind}_out", onnx.TensorProto.FLOAT, [2])],
+        )
+        for kind in ("Tanh", "Abs")
+    ]
+    yes = helper.make_tensor("yes", onnx.TensorProto.BOOL, [], [True])
     nodes = [
         helper.make_node("Neg", ["x"], ["net/minus"], name="net/minus"),
-        helper.make_node("Add", ["net/minus", "x"], ["y"], name="net/sum"),
+        helper.make_node("Constant", [], ["yes"], value=yes),
+        helper.make_node(
+            "If", ["yes"], ["y"], "choice", then_branch=branches[0], else_branch=branches[1]
+        ),
     ]
     onnx.save(helper.make_model(helper.make_graph(nodes, "main", [x], [y])), folder / "model.onnx")
     files.page.get_by_role("button", name="Refresh the file browser.").click()
     widget = files.open("model.onnx")
-    expect(widget.root).to_have_attribute("data-ops", "3")
-    expect(widget.root).to_contain_text("is an ONNX model, which TensorFlow does not run")
+    expect(widget.root).to_have_attribute("data-ops", "4")
+    expect(widget.root).to_contain_text(
+        "File 'model.onnx' is an ONNX model, which TensorFlow does not run"
+    )
     shoot(files.page, "file_11_onnx")
+    widget.click("choice", double=True)
+    expect(widget.root).to_have_attribute("data-ops", "2")
+    shoot(files.page, "file_12_onnx_branch")
 
 
 def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(

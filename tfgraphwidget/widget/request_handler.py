@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tfgraphwidget.editor import EditorSnapshot
@@ -23,7 +25,7 @@ from tfgraphwidget.widget.kernel_namespace import KernelNamespace, code_for_cell
 from tfgraphwidget.widget.model_facts import ModelFacts
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
-from tfgraphwidget.widget.page_text import reply_on_page
+from tfgraphwidget.widget.page_text import on_page, reply_on_page
 from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import (
     SelectionRequests,
@@ -431,6 +433,11 @@ class RequestHandler:
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
         return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}
 
+    def _by_file_name(self, notice: str) -> str:
+        """A notice with the name of the file for its path, which is as wide as the page."""
+        name = repr(PurePath(self._core.source.title).name)
+        return re.sub(rf"'[^']*/{re.escape(name[1:])}", lambda _: name, on_page(notice))
+
     def _state(self) -> p.State:
         editor, executor, index = self._editor, self._core.executor, self._editor._core.index
         selection, history = editor.selection, editor.history
@@ -439,7 +446,9 @@ class RequestHandler:
             path=editor.view.breadcrumb,
             # What a save could not do is in its result, and not once more with what follows.
             warnings=tuple(
-                notice for notice in editor.source.notices if notice not in self._core.save_notices
+                self._by_file_name(notice)
+                for notice in editor.source.notices
+                if notice not in self._core.save_notices
             ),
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.

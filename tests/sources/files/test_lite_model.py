@@ -199,7 +199,7 @@ def test_loops_and_branches_are_functions_to_look_into(with_signatures: Path) ->
     assert editor._core.index.shape(editor._core.index.op("while/if"), 0) == (1, 3)
     counted = [name for name in editor._core.index.names if "arg0" in name]
     assert editor._core.index.shape(editor._core.index.op(counted[0]), 0) == ()
-    with pytest.raises(GraphEditError, match="runs a model as a whole.*outermost graph"):
+    with pytest.raises(GraphEditError, match=r"runs a model as a whole.*outermost graph"):
         editor.probe(["while/if:0"], {"while_body_arg0:0": 0})
     editor.view.enter("while/if", "then")
     assert "BATCH_MATMUL" in editor._core.index.types or "FULLY_CONNECTED" in (

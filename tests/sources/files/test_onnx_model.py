@@ -254,7 +254,7 @@ def test_a_loop_has_its_body_and_the_body_its_branches(tmp_path: Path) -> None:
         name for op, name in enumerate(index.names) if index.types[op] == "Placeholder"
     }
     assert {*index.nodes[index.op("after")].input} == {"go_on", "before", "by"}
-    with pytest.raises(GraphEditError, match="runs a model as a whole.*outermost graph"):
+    with pytest.raises(GraphEditError, match=r"runs a model as a whole.*outermost graph"):
         editor.probe(["after:0"], {"before:0": np.ones(3, np.float32)})
     editor.view.enter("after", "else_branch")
     assert "onnx.Mul" in editor._core.index.types
@@ -265,4 +265,6 @@ def test_a_loop_has_its_body_and_the_body_its_branches(tmp_path: Path) -> None:
         for name, value in feeds.items()
     }
     editor.view.leave(0)
-    np.testing.assert_array_equal(editor.probe(["net/loop:0"], feeds)["net/loop:0"].value, [4, 5, 6])
+    np.testing.assert_array_equal(
+        editor.probe(["net/loop:0"], feeds)["net/loop:0"].value, [4, 5, 6]
+    )

@@ -81,6 +81,7 @@ def compute(
 def _run_first_graph(
     interpreter: Any, feeds: Mapping[int, Array], quantized: Mapping[int, Quantization]
 ) -> None:
+    """Run the first graph of a model, whose inputs take the shapes of the values."""
     inputs = {each["index"]: each for each in interpreter.get_input_details()}
     for number, value in feeds.items():
         if tuple(inputs[number]["shape"]) != value.shape:
@@ -98,12 +99,13 @@ def _run_signature(
     feeds: Mapping[int, Array],
     quantized: Mapping[int, Quantization],
 ) -> None:
+    """Run the graph of a signature, whose inputs take the shapes of the values."""
     runner = interpreter.get_signature_runner(signature)
-    values = {
-        name: _as_fed(feeds[each["index"]], each["dtype"], quantized.get(each["index"]))
-        for name, each in runner.get_input_details().items()
-        if each["index"] in feeds
-    }
+    values = {}
+    for name, details in runner.get_input_details().items():
+        number, dtype = details["index"], details["dtype"]
+        value = feeds.get(number, np.zeros(details["shape"], dtype))  # no tensor asked for needs it
+        values[name] = _as_fed(value, dtype, quantized.get(number))
     runner(**values)
 
 

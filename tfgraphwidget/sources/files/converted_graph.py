@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import ORIGINS, TRUSTED
-from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources.converted_model import LiteModel, OnnxModel
 from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.source import Source
@@ -130,8 +129,9 @@ class ConvertedGraph(ConvertedNodes):
 
         # Its operators compute, and nothing else: no runtime of the format has TensorFlow's ops.
         source = open_message(self.meta, container.title, container.where, options, trust=TRUSTED)
-        why = f"{container.where} is {what}, which TensorFlow does not run; " + in_cell(
-            "edit the model that it was converted from, and convert it again."
+        why = (
+            f"{container.where} is {what}, which TensorFlow does not run; edit the model that it "
+            "was converted from, and convert it again."
         )
         source.notices = (why,)
         source.live_refusal = why
@@ -140,13 +140,13 @@ class ConvertedGraph(ConvertedNodes):
         return source
 
 
-def _take_free_name(name: str, taken: Counter[str]) -> str:
-    """A name, or where it is taken one like it, which is taken from then on."""
+def _take_free_name(name: str, names: Counter[str]) -> str:
+    """A name, or where it is among those that are used one like it, which is from then on."""
     unique = name
-    while unique in taken:
-        unique = f"{name}_{taken[name]}"
-        taken[name] += 1
-    taken[unique] = 1
+    while unique in names:
+        unique = f"{name}_{names[name]}"
+        names[name] += 1
+    names[unique] = 1
     return unique
 
 

@@ -99,7 +99,7 @@ class _Model:
         tensorflow_ops: The operators that are TensorFlow's own, of all graphs.
     """
 
-    def __init__(self, data: bytes, asked: object, where: str) -> None:
+    def __init__(self, data: bytes, signature: object, where: str) -> None:
         self.file = FlatBuffer(data)
         model = self.file.root()
         self.operator_codes = model.tables(1)
@@ -113,16 +113,16 @@ class _Model:
         signatures = {each.text(2) or DEFAULT_SIGNATURE: each for each in model.tables(7)}
         chosen = None
         if signatures:
-            known = tuple(Signature(name, (), ()) for name in signatures)
-            chosen = choose_signature(known, asked, where)
+            choices = tuple(Signature(name, (), ()) for name in signatures)
+            chosen = choose_signature(choices, signature, where)
         self.signature = chosen.name if chosen else ""
         self.graph_number = signatures[chosen.name].number(4, "I") if chosen else 0
         table = _element(self._graphs, self.graph_number)
         self.main = _Graph(self, table, self.graph)
         self.other_signatures = []
-        for name, signature in signatures.items():
-            if signature.number(4, "I") == self.graph_number:
-                self.main.add_signature(self.graph, name, signature)
+        for name, described in signatures.items():
+            if described.number(4, "I") == self.graph_number:
+                self.main.add_signature(self.graph, name, described)
             else:
                 self.other_signatures.append(name)
         if not self.graph.meta.signature_def:
@@ -148,12 +148,7 @@ class _Model:
 
 
 class _Graph:
-    """Reads one graph of a model.
-
-    Args:
-        model: The model.
-        table: The graph in the file.
-        nodes: Where its ops are written.
+    """Reads one graph of a model, `table` of the file, and writes its ops to `nodes`.
 
     Attributes:
         numbers: The numbers of its tensors by their names, "conv:0".

@@ -150,14 +150,10 @@ class _Model:
 
 
 class _Graph:
-    """Reads one graph of a model.
+    """Reads one graph of a model, a GraphProto, and writes its ops to `nodes`.
 
-    Args:
-        model: The model.
-        graph: The GraphProto.
-        inferred: The same with what was inferred of its tensors.
-        nodes: Where its ops are written.
-        outer: The dtypes and shapes of tensors around it that it reads, by name.
+    What was inferred of its tensors is in `inferred`, the same graph; `outer` has the dtypes and
+    shapes of tensors around it that it reads, by name.
 
     Attributes:
         tensors: The names of its tensors in the file by those here, "conv:0".
@@ -176,10 +172,10 @@ class _Graph:
         self.tensors: dict[str, str] = {}
         self._names_of: dict[str, str] = {}  # of tensors in the graph, once they are there
         self._results = {each.name for each in graph.output}
-        known = (*inferred.value_info, *inferred.output, *inferred.input)
+        infos = (*inferred.value_info, *inferred.output, *inferred.input)
         self._types = {
             **outer,
-            **{each.name: each.type.tensor_type for each in known if _is_tensor(each)},
+            **{each.name: each.type.tensor_type for each in infos if _is_tensor(each)},
         }
         self._constants = {each.name: each for each in graph.initializer}
         inputs = [each.name for each in graph.input if each.name not in self._constants]
