@@ -301,6 +301,17 @@ def test_what_differs_inside_of_a_function_is_marked_where_it_is_entered() -> No
         assert editor._core.evaluator.marks() == {call: 2}
 
 
+def test_panes_have_the_names_of_files_also_where_a_function_is_entered(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.pb", tmp_path / "deep" / "two.pb", tmp_path / "deep" / "one.pb"]
+    paths[1].parent.mkdir()
+    for path in paths:
+        path.write_bytes(calling(0.5).as_graph_def().SerializeToString())
+    entered = tgw.edit(paths[0])
+    entered.view.enter("PartitionedCall")
+    assert document(tgw.beside(entered, paths[1]))["titles"] == ["one.pb", "two.pb"]
+    assert document(tgw.beside(paths[0], paths[2]))["titles"] == [str(paths[0]), str(paths[2])]
+
+
 def test_pairs_of_one_graph_are_refused_at_once() -> None:
     editor = tgw.example()
     with pytest.raises(tgw.GraphEditError, match=r"^beside: pairs are of two models; name the oth"):

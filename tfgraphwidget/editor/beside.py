@@ -550,11 +550,13 @@ def _by_name(
 
 
 def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, str]:
-    one, other = (" / ".join(editor.view.breadcrumb) for editor in (before, after))
+    """What each of two panes shows: the name of the file or graph; the path where both have one."""
     if is_original:
         return "as it was opened", "as it is now"
+    paths = before.view.breadcrumb, after.view.breadcrumb
+    one, other = (" / ".join(path) for path in paths)
     # Of two files in different folders the names may be equal.
-    names = Path(one).name or one, Path(other).name or other
+    names = Path(paths[0][0]).name or one, Path(paths[1][0]).name or other
     if names[0] != names[1]:
         return names
     return (one, other) if one != other else (f"a: {one}", f"b: {other}")
