@@ -306,9 +306,10 @@ def test_panes_have_the_names_of_files_also_where_a_function_is_entered(tmp_path
     paths[1].parent.mkdir()
     for path in paths:
         path.write_bytes(calling(0.5).as_graph_def().SerializeToString())
-    entered = tgw.edit(paths[0])
-    entered.view.enter("PartitionedCall")
-    assert document(tgw.beside(entered, paths[1]))["titles"] == ["one.pb", "two.pb"]
+    editors = [tgw.edit(path) for path in paths[:2]]
+    for editor in editors:
+        editor.view.enter("PartitionedCall")
+    assert document(tgw.beside(*editors))["titles"] == ["one.pb", "two.pb"]
     assert document(tgw.beside(paths[0], paths[2]))["titles"] == [str(paths[0]), str(paths[2])]
 
 
