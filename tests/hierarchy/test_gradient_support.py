@@ -205,3 +205,49 @@ def test_the_first_to_reach_an_op_is_the_first_that_leads_to_it(data):
         next((k for k, ops in enumerate(reached) if ops[op]), len(seeds)) for op in range(n)
     ]
     assert first_to_reach(start, values, seeds).tolist() == expected
+
+
+def loop_and_head(x: Any, w: Any, v: Any) -> Any:
+    """Three rounds of a layer, and a layer that goes on from there."""
+    with tf.name_scope("rnn"):
+        turn = [0, x]
+        _, h = tf.while_loop(lambda k, _: k < 3, lambda k, h: (k + 1, tf.tanh(h @ w)), turn)
+    with tf.name_scope("head"):
+        return tf.nn.relu(h @ v, name="out")
+
+
+def index_with_loop(by_tape: bool) -> GraphIndex:
+    """A training step of a network with a loop of TensorFlow 2."""
+    if by_tape:
+        weights = [tf.Variable(tf.ones((8, 8))) for _ in range(2)]
+
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec((4, 8))])
+        def train(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(loop_and_head(x, *weights), name="loss")
+            for weight, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
+                weight.assign_sub(0.1 * gradient)
+            return loss
+
+        return build(train.get_concrete_function().graph.as_graph_def().node)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8], name="x")
+        weights = [v1.get_variable(name, [8, 8]) for name in "wv"]
+        loss = tf.reduce_sum(loop_and_head(x, *weights), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+    return build(graph.as_graph_def().node)
+
+
+@pytest.mark.parametrize("by_tape", [False, True], ids=["tf.gradients", "tape"])
+def test_a_loop_reads_the_lists_that_it_fills_for_its_gradient_and_is_no_training(
+    by_tape: bool,
+) -> None:
+    index = index_with_loop(by_tape)
+    outline, _ = outline_of(index)
+    part = dict(zip(index.names, outline.op_part.tolist(), strict=True))
+    lists = [op for op, kind in zip(index.names, index.types, strict=True) if "EmptyT" in kind]
+    assert lists
+    forward = [name for name in part if name.startswith(("rnn/while", "head/")) or name == "loss"]
+    assert {index.types[index.ids[name]] for name in forward} & {"While", "StatelessWhile"}
+    assert not [name for name in forward if part[name]]
+    assert any(part[name] for name in part if "_grad" in name or "gradient" in name)

@@ -268,6 +268,7 @@ from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
 from .traversal import consumers_of as consumers_of
 from .traversal import forward as forward
+from .traversal import lists_for_gradients as lists_for_gradients
 from .traversal import mask_of as mask_of
 from .trust import TRUSTED as TRUSTED
 from .trust import EffectiveOp as EffectiveOp

@@ -689,4 +689,5 @@ LIMITING = frozenset(
 
 # Tensor lists
 
-MAKES_TENSOR_LIST = frozenset({"EmptyTensorList", "TensorListFromTensor", "TensorListReserve"})
+EMPTY_LIST = "EmptyTensorList"
+MAKES_TENSOR_LIST = frozenset({EMPTY_LIST, "TensorListFromTensor", "TensorListReserve"})

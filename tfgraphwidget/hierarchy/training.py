@@ -14,7 +14,15 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import ASSIGNS, ZEROS, GraphIndex, first_to_reach, reach, rows_of
+from tfgraphwidget.graph import (
+    ASSIGNS,
+    ZEROS,
+    GraphIndex,
+    first_to_reach,
+    lists_for_gradients,
+    reach,
+    rows_of,
+)
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
@@ -164,7 +172,11 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)
         return nothing, nothing
-    trains = reach(index.consumers.start, index.consumers.values, seeds)
+    # A loop of the forward network reads the lists that it fills for its gradient.
+    is_read_by_loop = lists_for_gradients(index, seeds)[seeds]
+    gradients = seeds[~is_read_by_loop]
+    trains = reach(index.consumers.start, index.consumers.values, gradients)
+    trains[seeds] = True
     trains |= find_gradient_support(index, facts, seeds, trains)
     waiting = _find_waiting(index, facts, trains)
     # What is not fed serves those that it reaches.

@@ -48,6 +48,7 @@ from tfgraphwidget.graph import (
     handles,
     initializers,
     is_placeholder,
+    lists_for_gradients,
     mask_of,
     needed_ops,
     own_ops,
@@ -63,8 +64,6 @@ from tfgraphwidget.tf_types import NodeDef
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
 
-# Type of the empty lists that a loop of TensorFlow 2 fills for its gradient.
-_ACCUMULATOR = "EmptyTensorList"
 # Names of ops that tf.gradients makes.
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 # The collection of regularization losses, and names of ops that compute them in Keras.
@@ -513,9 +512,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
 def _gradient_ops(index: GraphIndex) -> list[int]:
     """The ops that tf.gradients has made."""
     ops = [op for op, name in enumerate(index.names) if _GRADIENTS.search(name)]
-    # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
-    lists = [op for op in ops if index.types[op] == _ACCUMULATOR]
-    is_before_loop = traversal.backward(index, lists)
+    is_before_loop = lists_for_gradients(index, ops)
     return [op for op in ops if not is_before_loop[op]]
 
 
