@@ -708,7 +708,7 @@ def test_strip_at_the_root_keeps_every_signature(exported: Path, hub: Path, tmp_
         editor = tgw.edit(folder, signature="default" if folder is hub else None)
         editor.view.leave(0)
         names = [signature.name for signature in tuple(editor.signatures.values())]
-        assert editor.passes.strip_training().notes == ()
+        assert "signature" not in " ".join(editor.passes.strip_training().notes)
         assert [signature.name for signature in tuple(editor.signatures.values())] == names
         editor.save(tmp_path / folder.name)
         assert editor.source.notices == ()

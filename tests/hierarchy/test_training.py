@@ -229,3 +229,44 @@ def test_a_scope_that_the_network_reads_is_no_gradient_however_it_is_called(grap
     }
     ops |= {"clip": "Relu net/clip_grad/b", "y": "Sqrt clip"}
     assert not any(parts(graph(ops)).values())
+
+
+FORCES = {"force/scale": "Mul gradients/mul_grad x", "force": "Neg force/scale"}
+
+
+def test_gradients_that_the_network_goes_on_with_are_a_part_of_it(graph):
+    """Forces are gradients of an energy: a model that is not trained has them too."""
+    seen = parts(graph(FORWARD | GRADIENTS | FORCES))
+    assert seen == {
+        "": 0,
+        "x": 0,
+        "net": 0,
+        "loss": 0,
+        "gradients": 2,
+        "force": 0,
+    }
+
+
+def test_a_gradient_penalty_is_no_training_and_the_gradients_of_it_are(graph):
+    second = {
+        "loss_of_force": "L2Loss force",
+        "all": "Add loss loss_of_force",
+        "train/gradients/all_grad": "Mul all x",
+        "train/gradients/neg_grad": "Neg train/gradients/all_grad",
+        "train/gradients/mul_grad": "MatMul gradients/mul_grad train/gradients/neg_grad",
+        "train/rate": "Const",
+        "train/apply": "ApplyGradientDescent net/w train/rate train/gradients/mul_grad",
+    }
+    index = graph(FORWARD | GRADIENTS | FORCES | second)
+    seen = parts(index)
+    assert (seen["gradients"], seen["train"]) == (2, 1)
+    assert not any(seen[name] for name in ("net", "force", "loss_of_force", "all"))
+    assert ("gradients", "force") in lines(build_visible_graph(index, ViewSpec()))
+
+
+def test_gradients_that_are_assigned_are_training(graph):
+    """Weights may be changed without an optimizer's op."""
+    step = {"by": "Mul gradients/mul_grad x", "update": "AssignSub net/w by"}
+    seen = parts(graph(FORWARD | GRADIENTS | step))
+    assert seen["(training)"] == 1
+    assert not seen.keys() & {"by", "update", "gradients"}

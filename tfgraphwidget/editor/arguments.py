@@ -349,6 +349,10 @@ class ArgumentResolver:
         except GraphEditError:  # nothing looks like a result
             return False
 
+    def has_training(self) -> bool:
+        """Whether something in the graph serves training alone."""
+        return edits.freeze.has_training(self._index)
+
     def marked_ops(self) -> tuple[str, ...]:
         """The ops of the marked boundary."""
         ids = self._index.ids

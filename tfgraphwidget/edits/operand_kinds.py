@@ -99,6 +99,9 @@ class Resolver(Protocol):
     def has_outputs(self) -> bool:
         """Whether outputs are marked, or the graph seems to have some."""
 
+    def has_training(self) -> bool:
+        """Whether something in the graph serves training alone."""
+
     def marked_ops(self) -> tuple[str, ...]:
         """The ops of the marked boundary."""
 

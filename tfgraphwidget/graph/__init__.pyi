@@ -103,6 +103,8 @@ from .flattening import flatten as flatten
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions
+from .gradient_use import gradients_of_training as gradients_of_training
+from .gradient_use import lists_for_gradients as lists_for_gradients
 from .index import GraphIndex as GraphIndex
 from .index import build as build
 from .index_cache import cached_per_index as cached_per_index
@@ -268,7 +270,6 @@ from .traversal import ANY_PORT as ANY_PORT
 from .traversal import backward as backward
 from .traversal import consumers_of as consumers_of
 from .traversal import forward as forward
-from .traversal import lists_for_gradients as lists_for_gradients
 from .traversal import mask_of as mask_of
 from .trust import TRUSTED as TRUSTED
 from .trust import EffectiveOp as EffectiveOp

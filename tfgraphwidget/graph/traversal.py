@@ -13,7 +13,6 @@ import numpy.typing as npt
 from tfgraphwidget.graph.adjacency import reach, rows_of, shortest_path
 from tfgraphwidget.graph.edges import Csr, Edges, Ids, Mask
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import EMPTY_LIST
 
 ANY_PORT = -1
 
@@ -69,22 +68,6 @@ def backward(
         seeds,
         _followed_edges(index.sources, _arriving(index.sources, stop), within, controls),
     )
-
-
-def lists_for_gradients(index: GraphIndex, gradient_ops: Iterable[int]) -> Mask:
-    """Find the empty lists that loops of TensorFlow 2 fill for their gradients.
-
-    They are made with the gradient, and the loop itself reads them: what depends on them is no
-    gradient.
-
-    Args:
-        gradient_ops: The ops that were made with the gradients.
-
-    Returns:
-        One bool per op; what the lists are made of is included.
-    """
-    lists = [op for op in gradient_ops if index.types[op] == EMPTY_LIST]
-    return backward(index, lists)
 
 
 def flood(

@@ -16,5 +16,6 @@ from .op_facts import find_op_facts as find_op_facts
 from .op_facts import of_types as of_types
 from .structural_hash import sibling_edges as sibling_edges
 from .structural_hash import structural_hashes as structural_hashes
+from .tree import TRAINS as TRAINS
 from .tree import Outline as Outline
 from .tree import Sums as Sums

@@ -3,6 +3,8 @@
 Gradients are known by the name scope that TensorFlow puts them in, whatever it is called: that of
 the op "net/MatMul" is "grads/net/MatMul_grad". Optimizers are known by the ops that apply
 gradients. All that depends on them belongs to training, except computations that only wait for it.
+Gradients that the network goes on with, and no variable is updated by, are a part of it: forces are
+gradients of an energy, and a gradient penalty is a term of a loss.
 So does what depends on no input and leads to nothing else: learning rates, powers of beta, step
 counters. A forward network never does: it precedes the gradients, and depends on inputs.
 """
@@ -19,12 +21,13 @@ from tfgraphwidget.graph import (
     ZEROS,
     GraphIndex,
     first_to_reach,
+    gradients_of_training,
     lists_for_gradients,
     reach,
     rows_of,
 )
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_types
-from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import DIFFERENTIATES, TRAINING, TRAINS, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
 # What gradients make for themselves on their way: ops that depend on no gradient, yet serve
@@ -131,16 +134,21 @@ def split_training(
         The outline, and one group for each container in which training is beside the forward
         network, in several pieces.
     """
-    trains, other = _split_ops(index, facts, outline)
-    if not trains.any():
+    trains, gradients, other = _split_ops(index, facts, outline)
+    if not trains.any() and not gradients.any():
         return outline, []
     training_ops, other_ops = outline.count(trains), outline.count(other)
-    whole = (training_ops > 0) & (other_ops == 0)
-    outline.part[whole] = 1
-    outline.op_part[trains] = 1
+    outline.part[(training_ops > 0) & (other_ops == 0)] = TRAINS
+    outline.op_part[trains] = TRAINS
+    outline.op_part[gradients] = DIFFERENTIATES
+    gradient_ops = outline.count(gradients)
+    every = outline.count(np.ones(len(index), dtype=bool))
+    outline.part[(gradient_ops > 0) & (gradient_ops == every)] = DIFFERENTIATES
     for nodes in outline.levels[1:]:
-        outline.part[nodes] |= outline.part[outline.parent[nodes]]
-    outline.op_part[outline.part[outline.home] > 0] = 1
+        around = outline.part[outline.parent[nodes]]
+        outline.part[nodes] = np.where(around > 0, around, outline.part[nodes])
+    around = outline.part[outline.home]
+    outline.op_part[:] = np.where(around > 0, around, outline.op_part)
     return outline, _training_groups(
         index, outline, outline.count(other & facts.depends_on_input) > 0
     )
@@ -148,11 +156,11 @@ def split_training(
 
 def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
     pieces: dict[int, tuple[list[int], list[int]]] = {}
-    for node in np.flatnonzero(outline.part).tolist():
+    for node in np.flatnonzero(outline.part == TRAINS).tolist():
         around = int(outline.parent[node])
         if node and not outline.part[around]:
             pieces.setdefault(around, ([], []))[0].append(node)
-    alone = np.flatnonzero((outline.op_part > 0) & (outline.part[outline.home] == 0))
+    alone = np.flatnonzero((outline.op_part == TRAINS) & (outline.part[outline.home] == 0))
     for op in alone.tolist():
         pieces.setdefault(int(outline.home[op]), ([], []))[1].append(op)
     groups = []
@@ -164,17 +172,13 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
     return groups
 
 
-def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
-    """(ops of training, ops that are for something else); the rest is neither: initializers,
-    savers.
+def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mask, Mask, Mask]:
+    """(ops of training, gradients that the network goes on with, ops that are for something else);
+    the rest is neither: initializers, savers.
     """
-    seeds = _find_gradients(index, outline)
+    seeds, gradients, others = _find_gradients(index, outline)
     if not len(seeds):
-        nothing = np.zeros(len(index), dtype=bool)
-        return nothing, nothing
-    # A loop of the forward network reads the lists that it fills for its gradient.
-    is_read_by_loop = lists_for_gradients(index, seeds)[seeds]
-    gradients = seeds[~is_read_by_loop]
+        return np.zeros(len(index), dtype=bool), others, ~others
     trains = reach(index.consumers.start, index.consumers.values, gradients)
     trains[seeds] = True
     trains |= find_gradient_support(index, facts, seeds, trains)
@@ -188,7 +192,8 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     trains |= waiting & ~to_forward
     to_training = reach(inputs.start, inputs.values, np.flatnonzero(trains))
     trains |= to_training & ~to_forward
-    return trains | _find_first_values(index, facts, trains, to_forward), to_forward & ~trains
+    trains |= _find_first_values(index, facts, trains, to_forward)
+    return trains, others & ~trains, to_forward & ~trains & ~others
 
 
 def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward: Mask) -> Mask:
@@ -208,10 +213,29 @@ def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward:
     return values & ~others
 
 
-def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
-    """Ops inside gradient scopes, and those that apply gradients."""
+_Ops = npt.NDArray[np.intp]
+
+
+def _find_gradients(index: GraphIndex, outline: Outline) -> tuple[_Ops, _Ops, Mask]:
+    """The gradients that serve training, with the ops that apply them; those of them that what
+    depends on is training too; and which ops are other gradients.
+    """
+    scopes = _find_gradient_nodes(index, outline)[outline.home]
+    names, codes = index.kinds
+    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)[codes]
+    seeds = np.flatnonzero((scopes > 0) | applies)
+    if not len(seeds):
+        return seeds, seeds, np.zeros(len(index), dtype=bool)
+    # A loop of the forward network reads the lists that it fills for its gradient.
+    gradients = seeds[~lists_for_gradients(index, seeds)[seeds]]
+    trains = applies | gradients_of_training(index, scopes, gradients)
+    return seeds[trains[seeds]], gradients[trains[gradients]], (scopes > 0) & ~trains
+
+
+def _find_gradient_nodes(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
+    """The outermost scope of gradients around each scope, or itself; 0 for one without."""
     if not len(index):
-        return np.zeros(0, dtype=np.intp)
+        return np.zeros(len(outline), dtype=np.intp)
     # Looking for the word first saves taking most names apart.
     is_gradient = np.array(
         [
@@ -227,9 +251,11 @@ def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]
         if not reach(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
             is_gradient[scope] = True
     is_gradient = _include_nested(outline, is_gradient)
-    names, codes = index.kinds
-    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)
-    return np.flatnonzero(is_gradient[outline.home] | applies[codes])
+    outermost = np.where(is_gradient, np.arange(len(outline)), 0)
+    for level in outline.levels[1:]:
+        around = outermost[outline.parent[level]]
+        outermost[level] = np.where(around > 0, around, outermost[level])
+    return outermost
 
 
 def _include_nested(outline: Outline, nodes: Mask) -> Mask:

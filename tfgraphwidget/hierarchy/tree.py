@@ -39,6 +39,9 @@ from tfgraphwidget.hierarchy.op_facts import (
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
+# The parts of a graph beside the forward network: training, and gradients that the network goes on
+# with.
+TRAINS, DIFFERENTIATES = 1, 2
 WEIGHTS = "weights"
 # How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.
 BEGUN, UP_TO = "_*", "… "
@@ -70,7 +73,8 @@ class Outline:
         parent: int32 per node, the node around it.
         members: int32 per node, how many children a group represents; 0 for scopes.
         labels: per node, the text that is written instead of the last part of the name, or "".
-        part: uint8 per node, 1 in training, else 0.
+        part: uint8 per node, `TRAINS` in training, `DIFFERENTIATES` in gradients that the network
+            goes on with, else 0.
         is_collapsed: bool per node, whether the scope is not drawn; it is empty then
             (`collapse_single_child`).
         merged_into: int32 per node, the node that a scope is drawn together with, or the node
@@ -78,7 +82,7 @@ class Outline:
         base: int32 per node, the scope that the names inside are relative to, mostly the node
             itself.
         home: int32 per op, the node directly around it.
-        op_part: uint8 per op, 1 in training, else 0.
+        op_part: uint8 per op, as `part`.
     """
 
     names: Sequence[str]

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.hierarchy import TRAINS
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.visible import (
@@ -118,7 +119,8 @@ def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list
     labels = [visible.labels[item] or last_part(visible.names[item]) for item in scopes.tolist()]
     counts = visible.members[scopes].tolist()
     loops = (visible.loop[scopes] > 0).tolist()
-    trainings = (visible.part[scopes] > visible.part[visible.parent[scopes]]).tolist()
+    trains = visible.part == TRAINS
+    trainings = (trains[scopes] & ~trains[visible.parent[scopes]]).tolist()
     titles = []
     for label, count, is_loop, is_training in zip(labels, counts, loops, trainings, strict=True):
         titles.append(scope_title(label, count, is_loop=is_loop, is_training=is_training))

@@ -317,7 +317,7 @@ def find_training_lines(
         pairs: The edges between ops and closed scopes.
         parent: int32 per item.
         depth: int32 per item.
-        part: uint8 per item, 1 in training.
+        part: uint8 per item, 0 in the forward network; see `Outline`.
         depends_on_input: bool per op, whether it depends on inputs.
 
     Returns:

@@ -84,7 +84,7 @@ class VisibleGraph:
     KINDS), `family` (uint8), `aside` (bool), `calls` (uint8: 1 an op that calls a function, 2 a
     closed scope that holds such ops), `count` (ops inside), `variables` (variables inside), `depth`
     (root 0), `members` (siblings that a group represents; 0 for blocks and what is not a group),
-    `part` (uint8: 1 in training), `labels` (what is written instead of the name's last part, or
+    `part` (uint8, as in `Outline`), `labels` (what is written instead of the name's last part, or
     ""), `structure` (uint64: equal for ops of one type and for scopes of equal structure; 0 for
     badges), `loop` (bool: a while loop), `omitted` (edges of the graph to other boxes, with no
     line; 0 for open scopes and badges), `isolated` (bool: its ops have no edge of the graph to

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NoPath
 from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
+from tfgraphwidget.hierarchy import TRAINS
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
@@ -87,7 +88,9 @@ class SelectionRequests:
         boundary_tensors = editor._core.view.boundary[side == "outputs"]
         proposed = set(names)
         if side == "outputs":
-            forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
+            forward = (
+                _forward_ops(index, view.outline.op_part == TRAINS) & ~self._select_item(name).mask
+            )
             consumers = {
                 tensor: traversal.consumers_of(index, pairs(index, [tensor])) for tensor in names
             }

@@ -55,7 +55,7 @@ export interface Scene {
   readonly calls: Uint8Array;
   /** The number of siblings that a group represents; 0 for ops and scopes of the graph. */
   readonly members: Uint32Array;
-  /** 1: gradients, optimizer and what serves only them. */
+  /** 1: gradients, optimizer and what serves only them; 2: gradients that the network goes on with. */
   readonly part: Uint8Array;
   /** 1: a while loop. */
   readonly loop: Uint8Array;

@@ -1,6 +1,7 @@
 from .commands import TRAINS as TRAINS
 from .commands import Freeze as Freeze
 from .commands import StripTraining as StripTraining
+from .commands import has_training as has_training
 from .commands import results as results
 from .fold_batch_norm import FoldBatchNorm as FoldBatchNorm
 from .variable_writes import Updates as Updates

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
@@ -45,6 +46,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     by_key,
     definitions,
+    gradients_of_training,
     handles,
     initializers,
     is_placeholder,
@@ -312,8 +314,11 @@ class StripTraining(Command):
 
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
-        """The command of a call; of a graph without results it does nothing."""
-        if arguments["outputs"] is None and not resolver.has_outputs():
+        """The command of a call; without outputs it does nothing to a graph without results, and to
+        one that nothing trains.
+        """
+        is_left_to_us = arguments["outputs"] is None
+        if is_left_to_us and not (resolver.has_training() and resolver.has_outputs()):
             return cls(())
         return cls(**kinds.resolve_fields(cls, resolver, arguments))
 
@@ -330,7 +335,8 @@ class StripTraining(Command):
         index = context.index
         if not self.outputs:
             return nothing_to_do(
-                "Nothing here looks like a result that training could be distinguished from."
+                "Nothing here is for training alone, or nothing looks like a result that training "
+                "could be distinguished from."
             )
         check_computed(index, self.outputs)
         needed = _ops_needed_by(index, self.outputs)
@@ -481,26 +487,28 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     """The ops that a graph seems to be for, for a call that names no outputs.
 
     These are the ops whose outputs have no consumer, without training and bookkeeping.
-    Regularization losses that no loss consumes, conditions of asserts and conditionals, shapes and
-    summaries are left out where there is anything else.
+    Regularization losses that no loss consumes, conditions of asserts and conditionals, shapes,
+    summaries and gradients are left out where there is anything else.
 
     Raises:
         GraphEditError: There are none.
     """
-    gradient_ops = set(_gradient_ops(index))
-    is_aside = _is_aside(index, gradient_ops)
+    scopes = _gradient_scopes(index)
+    is_aside = _is_aside(index, _gradients_of_training(index, scopes))
     names = []
     for op in np.flatnonzero(~is_aside).tolist():
         consumers = index.consumers.row(op).tolist()
         # A loss that only its gradients consume is a result. What only an optimizer or a Saver
         # consumes is none.
-        is_loss = not gradient_ops.isdisjoint(consumers) and is_aside[consumers].all()
+        in_gradients = scopes[consumers] > 0
+        is_loss = in_gradients.any() and (is_aside[consumers] | in_gradients).all()
         if consumers and not is_loss:
             continue
         is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(op))
         if is_value and index.types[op] not in CONSTANTS and _is_computed(index, op):
             names.append(index.names[op])
     doubtful = _penalties(index) | _conditions(index) | _reports(index)
+    doubtful |= {index.names[op] for op in np.flatnonzero(scopes).tolist()}
     names = [name for name in names if name not in doubtful] or names
     if not names:
         raise GraphEditError(
@@ -509,11 +517,36 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _gradient_ops(index: GraphIndex) -> list[int]:
-    """The ops that tf.gradients has made."""
-    ops = [op for op, name in enumerate(index.names) if _GRADIENTS.search(name)]
-    is_before_loop = lists_for_gradients(index, ops)
-    return [op for op in ops if not is_before_loop[op]]
+def has_training(index: GraphIndex) -> bool:
+    """Whether something in a graph serves training alone: an optimizer, gradients for it,
+    regularization losses, a saver, summaries.
+    """
+    names, _ = index.kinds
+    if any(TRAINS.fullmatch(kind) or _SAVES.fullmatch(kind) or "Summary" in kind for kind in names):
+        return True
+    if index.collections.get("train_op") or _penalties(index):
+        return True
+    if any("gradient_tape/" in name for name in index.names):
+        return True
+    return bool(_gradients_of_training(index, _gradient_scopes(index)))
+
+
+def _gradient_scopes(index: GraphIndex) -> npt.NDArray[np.intp]:
+    """A number per op, that of the scope of tf.gradients that it is in; 0 for none."""
+    scopes, numbers = np.zeros(len(index), dtype=np.intp), dict[str, int]()
+    for op, name in enumerate(index.names):
+        if "gradients" in name and (match := _GRADIENTS.search(name)):
+            scopes[op] = numbers.setdefault(name[: match.end()], len(numbers) + 1)
+    return scopes
+
+
+def _gradients_of_training(index: GraphIndex, scopes: npt.NDArray[np.intp]) -> list[int]:
+    """The ops that tf.gradients has made for training."""
+    ops = np.flatnonzero(scopes)
+    # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
+    gradients = ops[~lists_for_gradients(index, ops.tolist())[ops]]
+    is_for_training = gradients_of_training(index, scopes, gradients)
+    return [op for op in gradients.tolist() if is_for_training[op]]
 
 
 def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:

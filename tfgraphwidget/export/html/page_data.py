@@ -44,7 +44,7 @@ from tfgraphwidget.graph import (
     untrusted_ops,
     value_holds,
 )
-from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
+from tfgraphwidget.hierarchy import TRAINS, Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.progress import report_each, tell
@@ -284,7 +284,7 @@ def _boundary_facts(index: GraphIndex, outline: Outline) -> npt.NDArray[np.uint8
         state_holders(index),
         of_type(index, STATE_FORWARDING.__contains__),
         in_control_flow,
-        outline.op_part > 0,
+        outline.op_part == TRAINS,
     )
     bits: npt.NDArray[np.uint8] = np.bitwise_or.reduce(
         [fact.astype(np.uint8) << k for k, fact in enumerate(facts)]

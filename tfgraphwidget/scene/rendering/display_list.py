@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph import DIFFERS
+from tfgraphwidget.hierarchy import TRAINS
 from tfgraphwidget.layout import HEADER, second_line
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.progress import report_each
@@ -585,7 +586,7 @@ class _Painter:
             self._name(item),
             int(scene.members[item]),
             is_loop=bool(scene.loop[item]),
-            is_training=scene.part[item] > scene.part[scene.parent[item]],
+            is_training=scene.part[item] == TRAINS != scene.part[scene.parent[item]],
         )
         text = shorten(title, min(w - 2 * _PADDING, WIDEST_TITLE) / _BOLD / TEXT)
         color = self._marks["selected"] if self._paint.coverage[item] == 2 else colors.text

@@ -117,7 +117,7 @@ const MARKS: readonly Mark[] = [
       at(aside, item) > 0 && at(kind, item) !== BADGE && !paint.isColored,
   },
   {
-    meaning: "Brown box or area: training, such as gradients and the optimizer.",
+    meaning: "Brown box or area: gradients, and what serves training, such as the optimizer.",
     item: ({ part, kind }, paint, item) =>
       at(part, item) > 0 &&
       isScope(at(kind, item)) &&

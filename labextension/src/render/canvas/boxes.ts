@@ -37,7 +37,7 @@ export function areaColors(
   { frame: { scene }, palette }: Pick<Pen, "palette"> & Area,
   item: number,
 ): BoxColors {
-  const levels = at(scene.part, item) === 1 ? palette.training : palette.levels;
+  const levels = at(scene.part, item) > 0 ? palette.training : palette.levels;
   return levels[Math.min(at(scene.depth, item), levels.length - 1)] as BoxColors;
 }
 
@@ -139,7 +139,7 @@ export function boxColors(
   const aside = at(scene.aside, item) === 1 && kind !== BADGE;
   const unused = at(paint.unused, item) === 1;
   const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside || unused);
-  if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet)
+  if (at(scene.part, item) > 0 && isScope(kind) && covered === 0 && !quiet)
     return palette.trainingBox;
   const colors = covered === 2 ? palette.selection : quiet ? palette.quiet : palette.box;
   return colors[at(scene.family, item)] ?? (colors[0] as BoxColors);

@@ -350,7 +350,7 @@ const NOWHERE: Box = { x: Number.NaN, y: Number.NaN, width: 0, height: 0 };
 function backgroundOf({ frame: { scene }, palette }: Pen, edge: number): string {
   const [source, target] = [at(scene.source, edge), at(scene.target, edge)];
   const inner = at(scene.parent, target) === source ? source : at(scene.parent, source);
-  const levels = at(scene.part, inner) === 1 ? palette.training : palette.levels;
+  const levels = at(scene.part, inner) > 0 ? palette.training : palette.levels;
   return levels[Math.min(at(scene.depth, inner), levels.length - 1)]?.fill ?? palette.background;
 }
 

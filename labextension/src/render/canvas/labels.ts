@@ -234,7 +234,7 @@ function shortNumber(note: string): string | null {
 /** The text of an open scope's header. */
 function headerText({ frame: { scene } }: Pen, item: number): string {
   const members = at(scene.members, item);
-  const part = at(scene.part, item) === 1 && at(scene.part, at(scene.parent, item)) === 0;
+  const part = at(scene.part, item) === 1 && at(scene.part, at(scene.parent, item)) !== 1;
   const label = labelOf(scene, item);
   return [
     "▾",

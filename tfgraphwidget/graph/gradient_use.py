@@ -1,0 +1,76 @@
+"""What gradients are for: to train variables, or for the network itself to go on with.
+
+Forces are gradients of an energy, and a gradient penalty is a term of a loss. Such gradients are a
+part of the network, also of one that is not trained.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.adjacency import reach, rows_of
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_effects import writes
+from tfgraphwidget.graph.op_types import EMPTY_LIST
+from tfgraphwidget.graph.traversal import backward
+
+_UPDATE = re.compile(
+    r"(Resource)?(Sparse)?Apply[A-Z]\w*|Assign\w*"
+    r"|(Resource)?Scatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
+)
+
+
+def gradients_of_training(
+    index: GraphIndex, scopes: npt.NDArray[np.intp], gradients: npt.NDArray[np.intp]
+) -> Mask:
+    """Find the ops in scopes of gradients that a variable is updated by, or that nothing outside
+    reads.
+
+    Args:
+        scopes: A number per op, that of the scope of gradients that it is in; 0 for none.
+        gradients: The ops of gradients, without `lists_for_gradients`.
+
+    Returns:
+        One bool per op.
+    """
+    start, values = index.consumers.start, index.consumers.values
+    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    depends = reach(start, values, gradients)
+    names, codes = index.kinds
+    updates = np.array([bool(_UPDATE.fullmatch(name)) for name in names], dtype=bool)[codes]
+    updates |= writes(index, np.flatnonzero(depends & ~updates).tolist())
+    used = scopes[_first_before(index, updates & depends, scopes > 0)]
+    is_gradient = np.zeros(len(index), dtype=bool)
+    is_gradient[gradients] = True
+    read = scopes[owner[is_gradient[owner] & (scopes[values] == 0)]]
+    return (scopes > 0) & (np.isin(scopes, used) | ~np.isin(scopes, read))
+
+
+def _first_before(index: GraphIndex, ops: Mask, wanted: Mask) -> npt.NDArray[np.intp]:
+    """The wanted ops that lead to some ops without another wanted one between."""
+    start, values = index.inputs.start, index.inputs.values
+    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    is_followed = ~wanted[owner]
+    edges = rows_of(owner[is_followed], values[is_followed], len(index))
+    return np.flatnonzero(reach(*edges, np.flatnonzero(ops)) & wanted)
+
+
+def lists_for_gradients(index: GraphIndex, gradient_ops: Iterable[int]) -> Mask:
+    """Find the empty lists that loops of TensorFlow 2 fill for their gradients.
+
+    They are made with the gradient, and the loop itself reads them: what depends on them is no
+    gradient.
+
+    Args:
+        gradient_ops: The ops that were made with the gradients.
+
+    Returns:
+        One bool per op; what the lists are made of is included.
+    """
+    lists = [op for op in gradient_ops if index.types[op] == EMPTY_LIST]
+    return backward(index, lists)
