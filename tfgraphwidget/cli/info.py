@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import starmap
 from typing import Any
 
 from tfgraphwidget.cli.formatting import format_count
@@ -40,7 +41,7 @@ def format_info(summary: dict[str, Any]) -> str:
     many = len(summary["graphs"]) > 1
     lines = [f"{escape(summary['file'])}: {summary['kind']}, {format_size(summary['bytes'])}"]
     for graph in summary["graphs"]:
-        lines += [f"  graph with tags {', '.join(graph['tags']) or 'none'}"] if many else []
+        lines += [f"  {_title(graph)}"] if many else []
         lines += [f"  {label:<16}{line}" for label, line in _lines(graph)]
     return "\n".join(lines)
 
@@ -76,7 +77,7 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
     yield (
         "control flow",
-        ", ".join(f"{number:,} {kind}" for kind, number in graph["control_flow"].items()) or "none",
+        ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none",
     )
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
@@ -92,7 +93,26 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield "", f"  {arrow} {escape(key)}: {_type(tensor)} ({escape(tensor['tensor'])})"
     producer = f"TensorFlow {escape(graph['tensorflow'])}" if graph["tensorflow"] else ""
     version = f"GraphDef version {graph['producer']}" if graph["producer"] else ""
-    yield "written by", ", ".join(filter(None, (producer, version))) or "unknown"
+    maker = escape(str(graph.get("made_by", "")))
+    yield "written by", ", ".join(filter(None, (producer, version, maker))) or "unknown"
+
+
+def _title(graph: dict[str, Any]) -> str:
+    """What distinguishes one of several graphs of a file."""
+    if graph["tags"] or "made_by" not in graph:
+        return f"graph with tags {', '.join(graph['tags']) or 'none'}"
+    names = ", ".join(escape(signature["name"]) for signature in graph["signatures"])
+    return f"graph of signature {names}"
+
+
+def _kind_text(kind: str, number: int) -> str:
+    """A kind of control flow, and how many there are of it.
+
+    >>> _kind_text("calls of functions", 1), _kind_text("while loops", 1200)
+    ('1 call of a function', '1,200 while loops')
+    """
+    one = {"calls of functions": "call of a function", "v1 switches": "v1 switch"}
+    return f"{number:,} {one.get(kind, kind.removesuffix('s')) if number == 1 else kind}"
 
 
 def _output_ops(outputs: list[dict[str, str]]) -> str:

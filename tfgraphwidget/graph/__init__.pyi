@@ -47,6 +47,8 @@ from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .control_flow_contexts import ops_outside_loops as ops_outside_loops
 from .converted_op_types import BIASED as BIASED
+from .converted_op_types import CONVERTED_BRANCHES as CONVERTED_BRANCHES
+from .converted_op_types import CONVERTED_LOOPS as CONVERTED_LOOPS
 from .converted_op_types import ONNX_PREFIX as ONNX_PREFIX
 from .converted_op_types import may_be_random as may_be_random
 from .converted_ops import ORIGINS as ORIGINS

@@ -14,6 +14,8 @@ from tfgraphwidget.tf_types import NodeDef
 
 ONNX_PREFIX = "onnx."
 """How the types of ONNX's own operators begin in a graph: TensorFlow has a Concat of its own."""
+CONVERTED_LOOPS = frozenset({"WHILE", "onnx.Loop", "onnx.Scan"})
+CONVERTED_BRANCHES = frozenset({"IF", "onnx.If"})
 BIASED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_3D"})
 """The operators of TensorFlow Lite whose third input, which may be left out, is a bias."""
 _BIASED = BIASED | {"onnx.Conv", "onnx.ConvTranspose", "onnx.Gemm"}

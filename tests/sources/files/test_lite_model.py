@@ -16,6 +16,7 @@ from tests.sources.files import lite_schema as schema_of_tensorflow
 from tests.test_import_is_light import modules_after
 from tfgraphwidget.errors import GraphEditError, NotAGraph, NotRunnable
 from tfgraphwidget.graph import ORIGINS
+from tfgraphwidget.sources import describe_file
 from tfgraphwidget.sources.files import lite_schema
 from tfgraphwidget.sources.files.flat_buffer import FlatBuffer
 
@@ -223,6 +224,15 @@ def test_each_signature_is_a_graph_that_runs(with_signatures: Path, signature: s
     given = editor.probe([output], feeds)[output].value
     np.testing.assert_allclose(given, expected.numpy(), rtol=1e-6)
     assert any("a graph of its own" in text for text in editor._core.source.notices)
+
+
+def test_info_counts_the_graph_of_each_signature(with_signatures: Path) -> None:
+    infer, train = describe_file(with_signatures)["graphs"]
+    assert [signature["name"] for signature in infer["signatures"]] == ["infer"]
+    assert [signature["name"] for signature in train["signatures"]] == ["train"]
+    assert infer["control_flow"] == {"while loops": 1, "conditionals": 1}
+    assert train["types"]["ASSIGN_VARIABLE"] == 1
+    assert infer["made_by"] == "MLIR Converted"
 
 
 def test_a_signature_that_it_does_not_have_is_an_error(with_signatures: Path) -> None:

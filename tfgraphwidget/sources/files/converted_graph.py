@@ -102,13 +102,13 @@ class ConvertedGraph(ConvertedNodes):
         definition.signature.name = unique
         return unique, ConvertedFunction(definition)
 
-    def summary(self, container: Container) -> list[dict[str, object]]:
+    def summary(self, container: Container, made_by: str) -> dict[str, object]:
         """What `tfgraphwidget info` says of it."""
         from tfgraphwidget.sources.files.summary import summarize_graph
 
         meta = container.messages.MetaGraphDef.FromString(self.meta.SerializeToString())
         meta.graph_def.ClearField("versions")  # which no TensorFlow has written
-        return [summarize_graph(meta.graph_def, meta)]
+        return {**summarize_graph(meta.graph_def, meta), "made_by": made_by}
 
     def open(
         self,

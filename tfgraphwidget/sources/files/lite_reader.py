@@ -72,8 +72,10 @@ def open_model(container: Container, options: OpenOptions) -> Source:
 
 
 def describe(container: Container) -> list[dict[str, object]]:
-    """One summary of the graph of a model."""
-    return _read(container).graph.summary(container)
+    """A summary of the graph of each signature of a model."""
+    models = [_read(container)]
+    models += [_read(container, name) for name in models[0].other_signatures]
+    return [model.graph.summary(container, model.made_by) for model in models]
 
 
 def _read(container: Container, signature: object = None) -> _Model:

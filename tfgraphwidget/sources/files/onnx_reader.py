@@ -69,7 +69,8 @@ def open_model(container: Container, options: OpenOptions) -> Source:
 
 def describe(container: Container) -> list[dict[str, object]]:
     """One summary of the graph of a model."""
-    return _read(container).graph.summary(container)
+    model = _read(container)
+    return [model.graph.summary(container, model.made_by)]
 
 
 def _read(container: Container) -> _Model:

@@ -15,6 +15,8 @@ from tfgraphwidget.graph import (
     BRANCHES,
     BYTES,
     CONSTANTS,
+    CONVERTED_BRANCHES,
+    CONVERTED_LOOPS,
     FUNCTION_CALLS,
     HANDLES,
     IDENTITY,
@@ -99,8 +101,8 @@ def _control_flow(nodes: Iterable[NodeDef]) -> dict[str, int]:
     """How many loops, conditionals and calls there are, by what they are; without those of none."""
     kinds = Counter(node.op.removeprefix("Ref") for node in nodes)
     counts = {
-        "while loops": sum(kinds[kind] for kind in WHILE_LOOPS),
-        "conditionals": sum(kinds[kind] for kind in BRANCHES),
+        "while loops": sum(kinds[kind] for kind in WHILE_LOOPS | CONVERTED_LOOPS),
+        "conditionals": sum(kinds[kind] for kind in BRANCHES | CONVERTED_BRANCHES),
         "calls of functions": sum(kinds[kind] for kind in _CALLS),
         "v1 while loops": kinds["LoopCond"],
         "v1 switches": kinds["Switch"],
