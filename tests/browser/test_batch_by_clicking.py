@@ -4,12 +4,15 @@ forth.
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_edit_by_clicking import GRAPH, OUTPUT
+
+pytestmark = pytest.mark.one_page
 
 BATCH = """
 with editor.batch("Without the mask"):

@@ -19,6 +19,8 @@ from tests.browser.lab import KERNEL_SPEC, open_notebook, set_theme, shoot
 from tests.browser.server import App, JupyterServer
 from tests.slow import slow
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import tensorflow as tf
 import tfgraphwidget as tgw
@@ -128,6 +130,7 @@ def test_a_model_of_another_folder_is_browsed_for_and_added(
     assert hand.widget.notebook.kernel_eval("list(editor.ops('head/wanted').inputs)") == ["act:0"]
 
 
+@pytest.mark.slow
 def test_a_graph_is_saved_in_a_folder_that_is_browsed_for(
     page: Page, jupyter_server: JupyterServer, folder: Path
 ) -> None:
@@ -165,6 +168,7 @@ def test_a_cancelled_dialog_leaves_the_form_as_it_was(
     expect(hand.menu).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_values_of_a_file_are_browsed_for_and_fed(
     page: Page, jupyter_server: JupyterServer, folder: Path
 ) -> None:

@@ -70,7 +70,8 @@ def test_a_dropout_that_trains_is_bypassed_with_one_click(
     assert notebook.kernel_eval("np.allclose(step(sess), wanted)") is True
 
 
-@pytest.mark.parametrize("theme", ["light", slow("dark")])
+@pytest.mark.slow  # test_edit_by_clicking.py follows the buttons of a refusal
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     page: Page, jupyter_server: JupyterServer, theme: str
 ) -> None:

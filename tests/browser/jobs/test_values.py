@@ -13,6 +13,8 @@ from tests.browser.jobs.counted import WEIGHTS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import numpy as np
 import tensorflow as tf
