@@ -11,7 +11,6 @@ from tests.browser.hands import Widget
 from tests.browser.jobs.counted import BYPASS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
-from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
