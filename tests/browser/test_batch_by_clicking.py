@@ -12,7 +12,8 @@ from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_edit_by_clicking import GRAPH, OUTPUT
 
-pytestmark = pytest.mark.one_page
+# What a batch is: tests/editor/test_batches.py; that a page undoes: test_clone_by_clicking.py.
+pytestmark = [pytest.mark.one_page, pytest.mark.slow]
 
 BATCH = """
 with editor.batch("Without the mask"):

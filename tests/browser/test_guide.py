@@ -151,6 +151,7 @@ def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader
     assert reader.notebook.kernel_eval("list(editor.view.breadcrumb)") == breadcrumb
 
 
+@pytest.mark.slow  # a further part that is marked and cloned
 @pytest.mark.parametrize("reader", ["11_siamese_and_ensemble"], indirect=True)
 def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)

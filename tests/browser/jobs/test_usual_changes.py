@@ -12,7 +12,8 @@ from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
-pytestmark = pytest.mark.one_page
+# What is compared and what is alike: tests/graph; that a page compares: test_beside.py.
+pytestmark = [pytest.mark.one_page, pytest.mark.slow]
 
 GRAPH = """
 import tensorflow as tf
