@@ -13,8 +13,9 @@ from tests.browser.jobs.counted import WEIGHTS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
-# A form that feeds: test_values_in_view.py; what stays over a reload: test_files.py.
-pytestmark = [pytest.mark.one_page, pytest.mark.slow]
+# A form that feeds: test_values_in_view.py; what stays over a reload: test_files.py. These tests
+# leave a page whose canvases record, so they share none.
+pytestmark = pytest.mark.slow
 
 GRAPH = """
 import numpy as np
