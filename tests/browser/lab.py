@@ -55,7 +55,8 @@ CLEAR = """async () => {
         for (let frames = 600; covered() && frames > 0; frames--)
             await new Promise(requestAnimationFrame);
     }
-    window.isCleared = isLight() && shell.mode === "multiple-document"
+    const isRecorded = "drawnTexts" in window;  // its canvases are not as they were
+    window.isCleared = isLight() && shell.mode === "multiple-document" && !isRecorded
         && !document.querySelector("#jupyterlab-splash, .jp-Dialog, .lm-Menu, .Toastify__toast");
     return window.isCleared;
 }"""
