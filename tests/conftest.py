@@ -96,7 +96,16 @@ LONG = (
 # Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make
 # test-all` all do.
 OPTIMIZED = ("tests/runtime/", "tests/stress/", "tests/docs/", "tests/test_tensorflow_facts.py")
-BOTH_VARIABLES = ("tests/edits/", "tests/runtime/", "tests/stress/")
+# Where what is done to variables, and to their values, is what is tested.
+BOTH_VARIABLES = (
+    "tests/edits/test_clone.py",
+    "tests/edits/test_freezing.py",
+    "tests/edits/test_history.py",
+    "tests/edits/test_modes.py",
+    "tests/runtime/test_renewal.py",
+    "tests/runtime/test_sync.py",
+    "tests/stress/",
+)
 _OPTIMIZER: dict[str, bool] = {}
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
@@ -140,8 +149,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread
     evenly.
 
-    And of two kinds of variables one, in turn from test to test, where neither edits nor sessions
-    are what is tested.
+    And of two kinds of variables one, in turn from test to test, where variables are not what is
+    tested.
     """
     tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -67,10 +66,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tgw.GraphEditor]
 
 
 @pytest.fixture(scope="module")
-def board(runs: dict[str, Any]) -> Iterator[str]:
+def board(runs: dict[str, Any], warm_python: list[str]) -> Iterator[str]:
     """The URL of a TensorBoard on what was written."""
     port = free_port()
-    command = [sys.executable, "-W", "ignore", "-c", SERVER, str(runs[""]), str(port)]
+    command = [*warm_python, "-c", SERVER, str(runs[""]), str(port)]
     pipes: dict[str, Any] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,

@@ -5,7 +5,6 @@ must stay clean.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -13,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser.chromium import FLAGS, find_chromium
 from tests.browser.lab import FIRST_PAINT, WINDOW, SharedPage, shoot, watched_page
 from tests.browser.server import JupyterServer, free_port
+from tests.conftest import BROWSER
 
-HERE = Path(__file__).parent
 # What takes a moment on a machine of one's own takes many when others work there; a test that
 # passes waits no longer.
 expect.set_options(timeout=30_000)
@@ -26,9 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sooner.
     """
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith(BROWSER):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: HERE in item.path.parents)
+    items.sort(key=lambda item: item.nodeid.startswith(BROWSER))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -55,7 +55,8 @@ CLEAR = """async () => {
         for (let frames = 600; covered() && frames > 0; frames--)
             await new Promise(requestAnimationFrame);
     }
-    window.isCleared = isLight() && shell.mode === "multiple-document"
+    const isRecorded = "drawnTexts" in window;  // its canvases are not as they were
+    window.isCleared = isLight() && shell.mode === "multiple-document" && !isRecorded
         && !document.querySelector("#jupyterlab-splash, .jp-Dialog, .lm-Menu, .Toastify__toast");
     return window.isCleared;
 }"""
@@ -408,14 +409,19 @@ def copy_notebook(server: JupyterServer, source: Path) -> str:
 
 def open_notebook(page: Page, server: JupyterServer, path: str, app: App = "lab") -> OpenNotebook:
     """Open a notebook that lies in the server's folder, and wait until its kernel is idle."""
-    if app == "lab" and page.evaluate(IS_CLEARED):
-        page.evaluate(IN_TIME % OPEN_IN_CLEARED, path)
-    else:
-        page.goto(server.page_url(path, app))
+    open_document(page, server, path, app)
     notebook = OpenNotebook(page, server, path)
     notebook.panel.locator(".jp-CodeCell").first.wait_for(timeout=FIRST_PAINT)
     page.wait_for_function(KERNEL_IS_IDLE, timeout=FIRST_PAINT)
     return notebook
+
+
+def open_document(page: Page, server: JupyterServer, path: str, app: App = "lab") -> None:
+    """Open a file that lies in the server's folder."""
+    if app == "lab" and page.evaluate(IS_CLEARED):
+        page.evaluate(IN_TIME % OPEN_IN_CLEARED, path)
+    else:
+        page.goto(server.page_url(path, app))
 
 
 def show_folder(page: Page, server: JupyterServer, path: str) -> None:

@@ -4,12 +4,16 @@ forth.
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_edit_by_clicking import GRAPH, OUTPUT
+
+# What a batch is: tests/editor/test_batches.py; that a page undoes: test_clone_by_clicking.py.
+pytestmark = [pytest.mark.one_page, pytest.mark.slow]
 
 BATCH = """
 with editor.batch("Without the mask"):

@@ -13,6 +13,8 @@ from tests.browser.hands import Widget
 from tests.browser.lab import Watch, open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 CELLS = (
     """import tensorflow as tf
 import tfgraphwidget as tgw

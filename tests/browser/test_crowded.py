@@ -63,6 +63,7 @@ def check_drawing(view: View) -> None:
 
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("window", WINDOWS, ids=lambda window: f"{window[0]}")
+@pytest.mark.sample(4)
 def test_a_crowded_graph_can_be_read(
     page: Page, tmp_path: Path, name: str, window: tuple[int, int]
 ) -> None:

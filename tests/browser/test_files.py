@@ -289,6 +289,7 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
     expect(files.page.locator(in_front(".jp-FileEditor"))).to_contain_text("guid: 0123456789abcdef")
 
 
+@pytest.mark.slow  # a further format
 def test_an_onnx_model_is_opened_to_look_at(files: Files, folder: Path) -> None:
     x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xy")
     branches = [

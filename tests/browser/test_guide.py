@@ -89,6 +89,7 @@ def test_what_the_index_asks_for_makes_the_copy_that_its_answer_takes(reader: Re
     assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines
 
 
+@pytest.mark.slow  # a further notebook in which a boundary is clicked
 @pytest.mark.parametrize("reader", ["05_target_network"], indirect=True)
 def test_the_boundary_that_is_clicked_is_that_of_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=2)
@@ -132,6 +133,7 @@ def test_the_key_that_is_named_colors_the_difference(reader: Reader) -> None:
     assert reader.notebook.kernel_eval("len(editor.history.lines)") == 3  # no edit
 
 
+@pytest.mark.slow  # test_page.py goes into functions and back
 @pytest.mark.parametrize("reader", ["10_explore_a_saved_model"], indirect=True)
 def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=5)
@@ -151,6 +153,7 @@ def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader
     assert reader.notebook.kernel_eval("list(editor.view.breadcrumb)") == breadcrumb
 
 
+@pytest.mark.slow  # a further part that is marked and cloned
 @pytest.mark.parametrize("reader", ["11_siamese_and_ensemble"], indirect=True)
 def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)

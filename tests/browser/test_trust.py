@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import tensorflow as tf
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+
+pytestmark = pytest.mark.one_page
 
 MARK = "Triangle with ! on a box: it does more than compute, and runs only if you trust the file."
 SENTENCE = "Op 'log/write' is of type WriteFile, which writes a file"

@@ -37,7 +37,7 @@ def compared(now: tf.Graph, before: tf.Graph, **options: Any) -> Comparison:
 # Planted differences
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("network", "form", "kind", "v2"), [*cases()])
 def test_the_op_that_differs_is_named(

@@ -124,6 +124,7 @@ def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(
 
 
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sample(3)
 def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(
     name: str, tmp_path: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(
 
 
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sample(2)
 def test_what_comes_after_a_frozen_loop_is_trained_and_the_model_is_saved(
     name: str, tmp_path: Path
 ) -> None:

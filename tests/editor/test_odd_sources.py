@@ -154,7 +154,7 @@ SEVERAL = frozenset({"undo", "redo", "jump"})
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_every_method_is_done_or_refused_in_a_sentence_that_changes_nothing(
     source: str, tmp_path: Path
 ) -> None:

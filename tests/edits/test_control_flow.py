@@ -685,6 +685,7 @@ def live_names(graph: tf.Graph) -> set[str]:
     ],
 )
 @pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+@pytest.mark.sample(8)
 def test_an_op_that_holds_a_loop_together_is_not_made_alone(
     edit: Callable[[GraphEditor], object], why: str, is_file: bool, tmp_path: Path
 ) -> None:

@@ -295,7 +295,7 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
 
 @pytest.mark.parametrize("kind", ["live", "session", "file", "imported file", "function"])
 @pytest.mark.parametrize(("old", "new"), [("net/logits", "logits"), ("net/", "body")])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_a_name_is_free_again_for_the_op_that_had_it(
     kind: str, old: str, new: str, mlp: tf.Graph, tmp_path: Path
 ) -> None:

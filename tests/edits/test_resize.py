@@ -102,7 +102,7 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("size", [None, 6])
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     name: str, size: int | None, tmp_path: Path
 ) -> None:
@@ -130,6 +130,7 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(
     ],
     ids=["concatenated", "stacked", "added", "chosen", "state"],
 )
+@pytest.mark.sample(5)
 def test_a_constant_of_one_number_beside_the_input_has_the_new_size(
     build: Callable[[tf.Tensor, int], tf.Tensor], size: int | None, tmp_path: Path
 ) -> None:

@@ -147,7 +147,7 @@ METHODS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.sample(11)
+@pytest.mark.sample(6)
 def test_stale_gradients_are_said_where_they_are_others_and_only_there(
     method: str, resource: bool
 ) -> None:
@@ -178,6 +178,7 @@ INSERTS = ("x", "before", "h", "tanh", "square")
 
 @pytest.mark.parametrize("by", ["x", "h"])
 @pytest.mark.parametrize("at", INSERTS)
+@pytest.mark.sample(5)
 def test_gradients_by_a_tensor_are_stale_after_it_only(by: str, at: str) -> None:
     graph = sliced(by)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
@@ -207,7 +208,7 @@ FUNCTIONS: dict[str, Any] = {
     "at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"]
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_gradients_go_through_what_is_inserted(function: str, at: str, resource: bool) -> None:
     graph = trained(resource=resource)
     if at.startswith("of "):
@@ -330,6 +331,7 @@ def test_gradients_go_through_what_takes_the_place_of_ops(
 
 
 @pytest.mark.parametrize("what", [*REPLACEMENTS, "same", "scaled"])
+@pytest.mark.sample(5)
 def test_gradients_without_gates_go_through_it_or_it_is_said(what: str) -> None:
     graph = trained(gated=False)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
@@ -394,6 +396,7 @@ PATTERNS: dict[str, tuple[str, Any, int]] = {
 
 @pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
 @pytest.mark.parametrize("kind", PATTERNS)
+@pytest.mark.sample(5)
 def test_gradients_go_through_all_replacements(kind: str, resource: bool) -> None:
     pattern, by, count = PATTERNS[kind]
     graph = towers(resource)

@@ -217,6 +217,7 @@ def test_what_a_function_writes_stays_a_variable_on_request(
 @pytest.mark.parametrize(
     "make", [direct, nested, in_loop, in_conditional, in_case, batch_norm, recurrent]
 )
+@pytest.mark.sample(3)
 def test_updates_are_left_out_on_request_with_a_notice(
     make: Callable[[], Any], tmp_path: Path
 ) -> None:

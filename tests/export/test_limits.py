@@ -17,6 +17,7 @@ from tfgraphwidget.errors import GraphEditError, InvalidArgument
     "timeout", [-1, 0, 0.0, -0.5, float("nan"), float("inf"), float("-inf"), 1e300, 10**400]
 )
 @pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m.pb", "m.svg"])
+@pytest.mark.sample(12)
 def test_a_time_limit_that_is_none_is_refused_and_named(
     tmp_path: Path, timeout: float, name: str
 ) -> None:

@@ -85,6 +85,7 @@ WRITTEN: dict[str, Callable[[GraphEditor, Path], object]] = {
 
 @pytest.mark.parametrize("kind", WRITTEN)
 @pytest.mark.parametrize("is_live", [False, True])
+@pytest.mark.sample(6)
 def test_all_that_a_graph_is_written_to_has_its_versions(
     kind: str, is_live: bool, tmp_path: Path
 ) -> None:

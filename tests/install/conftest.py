@@ -42,7 +42,7 @@ NODE = ("node", "nodejs", "npm", "npx", "corepack")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies here `install`."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith("tests/install/"):
             item.add_marker(pytest.mark.install)
 
 

@@ -75,7 +75,7 @@ def test_no_line_of_a_model_crosses_a_title_and_no_title_lies_on_a_box(model):
         assert_titles_are_free(index, opened, cache)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_scopes_of_a_model_that_are_alike_are_drawn_alike(model):
     name, index = model
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
@@ -172,7 +172,7 @@ def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("direction", ["down", "right"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path))._core.index
     found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])

@@ -137,7 +137,7 @@ def check(build: Build, batches: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_a_layer_costs_what_it_does_for_a_batch_of_that_size(name: str) -> None:
     assert check(LAYERS[name], (1, 6)) > 0 or name == "GroupNormalization"
 

@@ -317,7 +317,7 @@ def check_same(function: Any, made: Any, x: Any, pairs: Any) -> None:
 
 @pytest.mark.parametrize("taken_before", [False, True])
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(
     name: str, taken_before: bool
 ) -> None:

@@ -210,6 +210,7 @@ NESTED_INPUTS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("make", [of_module_of, of_clone_of], ids=["module", "clone"])
 @pytest.mark.parametrize("nest", NESTED_INPUTS.values(), ids=NESTED_INPUTS)
+@pytest.mark.sample(5)
 def test_the_layer_of_a_keras_model_takes_its_inputs_nested_as_the_model_does(
     nest: Callable[[Any, Any], Any], make: Callable[[Any], Any], tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_what_the_session_cannot_place_is_refused_and_the_session_runs_on(
 
 
 @pytest.mark.parametrize("what", [name for name in REFUSED if name.startswith("clone")])
+@pytest.mark.sample(8)
 def test_a_preview_refuses_what_the_clone_refuses(
     what: str, editor: GraphEditor, tmp_path: Path
 ) -> None:

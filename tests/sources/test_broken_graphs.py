@@ -472,6 +472,7 @@ def test_a_frozen_graph_that_tensorflow_refuses_is_not_written(name: str, tmp_pa
         *((name, True) for name in KINDS if KINDS[name].in_functions),
     ],
 )
+@pytest.mark.sample(33)
 def test_the_session_runs_the_graph_once_it_is_fixed(
     name: str, in_function: bool, tmp_path: Path
 ) -> None:

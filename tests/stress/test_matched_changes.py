@@ -36,6 +36,7 @@ def subject(name: str) -> Subject:
 
 @pytest.mark.parametrize("change", COLUMNS)
 @pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.sample(8)
 def test_what_has_a_partner_is_matched_with_it(name: str, change: str) -> None:
     found = counts(subject(name), change)
     assert found.wrong == 0

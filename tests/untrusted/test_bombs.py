@@ -18,6 +18,7 @@ from tests.untrusted.processes import run_apart
 SECONDS = 400.0  # the sandbox stops a run after two minutes; a call may need several
 # until what was saved is loaded and the loop runs, at the latest on a machine that is not busy
 LOOP_SECONDS = 8.0
+START_SECONDS = 60.0  # until a job has begun; some tenths of a second on a machine of one's own
 CANCEL_SECONDS = 10.0  # a second, on a machine that is busy
 QUICK = ("session", "fold_constants", "cost")
 
@@ -82,12 +83,17 @@ def test_an_interrupt_ends_a_save_that_would_never_end(
         assert time.monotonic() - sent < CANCEL_SECONDS
 
 
+JOB = """
+import pathlib, time
+pathlib.Path({begun!r}).touch()
+time.sleep(600.0)
+"""
 KILLED = """
-import os, threading, time
+import runpy, sys, threading, time
 from tfgraphwidget.runtime.sandbox.child_process import ChildProcess
 child = ChildProcess()
 threading.Thread(
-    target=child.call, args=(time.sleep, 600.0), kwargs={"seconds": 900.0}, daemon=True
+    target=child.call, args=(runpy.run_path, sys.argv[1]), kwargs={"seconds": 900.0}, daemon=True
 ).start()
 while child._process is None:
     time.sleep(0.01)
@@ -96,13 +102,19 @@ time.sleep(600.0)
 """
 
 
-def test_a_job_without_end_ends_with_the_process_that_asked_however_that_ends() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True
-    ) as process:
+def test_a_job_without_end_ends_with_the_process_that_asked_however_that_ends(
+    tmp_path: Path,
+) -> None:
+    script, begun = tmp_path / "job.py", tmp_path / "begun"
+    script.write_text(JOB.format(begun=str(begun)))
+    command = [sys.executable, "-c", KILLED, str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         job = Path("/proc", process.stdout.readline().strip())
-        time.sleep(LOOP_SECONDS)
+        last = time.monotonic() + START_SECONDS
+        while not begun.exists() and time.monotonic() < last:
+            time.sleep(0.05)
+        assert begun.exists()
         assert job.exists()
         process.kill()
     last = time.monotonic() + CANCEL_SECONDS

@@ -125,6 +125,7 @@ def options_of(command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", sorted(registry.requested_commands()))
+@pytest.mark.sample(16)
 def test_whatever_a_page_asks_of_a_command_is_refused_in_words(
     editor: tgw.GraphEditor, command: str
 ) -> None:

@@ -15,9 +15,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import Hand
-from tests.browser.lab import KERNEL_SPEC, open_notebook, set_theme, shoot
+from tests.browser.lab import KERNEL_SPEC, open_document, open_notebook, set_theme, shoot
 from tests.browser.server import App, JupyterServer
 from tests.slow import slow
+
+pytestmark = pytest.mark.one_page
 
 GRAPH = """
 import tensorflow as tf
@@ -128,6 +130,7 @@ def test_a_model_of_another_folder_is_browsed_for_and_added(
     assert hand.widget.notebook.kernel_eval("list(editor.ops('head/wanted').inputs)") == ["act:0"]
 
 
+@pytest.mark.slow
 def test_a_graph_is_saved_in_a_folder_that_is_browsed_for(
     page: Page, jupyter_server: JupyterServer, folder: Path
 ) -> None:
@@ -165,6 +168,7 @@ def test_a_cancelled_dialog_leaves_the_form_as_it_was(
     expect(hand.menu).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_values_of_a_file_are_browsed_for_and_fed(
     page: Page, jupyter_server: JupyterServer, folder: Path
 ) -> None:
@@ -191,7 +195,7 @@ def test_a_document_is_saved_in_a_folder_that_is_browsed_for(
 ) -> None:
     (folder.parent / "models" / "saved.pb").unlink(missing_ok=True)
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(jupyter_server.page_url("browse/work/head.pb"))
+    open_document(page, jupyter_server, "browse/work/head.pb")
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     # The form of the toolbar: its kernel does not run in the folder of the file.

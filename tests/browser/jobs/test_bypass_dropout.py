@@ -11,7 +11,6 @@ from tests.browser.hands import Widget
 from tests.browser.jobs.counted import BYPASS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
-from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
@@ -70,7 +69,8 @@ def test_a_dropout_that_trains_is_bypassed_with_one_click(
     assert notebook.kernel_eval("np.allclose(step(sess), wanted)") is True
 
 
-@pytest.mark.parametrize("theme", ["light", slow("dark")])
+@pytest.mark.slow  # test_edit_by_clicking.py follows the buttons of a refusal
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     page: Page, jupyter_server: JupyterServer, theme: str
 ) -> None:

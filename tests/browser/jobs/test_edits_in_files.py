@@ -14,6 +14,7 @@ from tests.browser.server import JupyterServer
 pytestmark = pytest.mark.one_page
 
 
+@pytest.mark.slow  # a further format: test_files.py has a graph
 def test_a_file_with_edits_is_opened_edited_and_saved(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

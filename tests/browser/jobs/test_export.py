@@ -16,7 +16,14 @@ from playwright.sync_api import Page, expect
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import SAVE, Hand
-from tests.browser.lab import expecting, open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import (
+    expecting,
+    open_document,
+    open_notebook,
+    set_theme,
+    shoot,
+    write_notebook,
+)
 from tests.browser.server import JupyterServer
 from tfgraphwidget.widget.save_formats import list_save_formats
 
@@ -298,7 +305,7 @@ def test_a_document_has_the_same_list_and_saves_next_to_its_file(
         x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
         tf.nn.relu(tf.negative(x, name="net/negative"), name="net/act")
     (folder / "small.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    page.goto(jupyter_server.page_url("exported/small.pb"))
+    open_document(page, jupyter_server, "exported/small.pb")
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     root.get_by_role("button", name="Export", exact=True).click()

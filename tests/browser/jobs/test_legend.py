@@ -83,6 +83,7 @@ def test_a_legend_that_is_opened_moves_off_the_box_that_it_would_cover(
     expect(legend).not_to_have_class(re.compile("tgw-(up|left)"))
 
 
+@pytest.mark.slow  # keys: test_keyboard.py; words of marks: meanings.test.ts
 def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

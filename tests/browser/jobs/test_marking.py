@@ -39,6 +39,7 @@ editor.view.widget.height = 600
 """
 
 
+@pytest.mark.slow  # test_clone_by_clicking.py marks and clones, by keys and a double click
 def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) -> None:
     # The drawing is as wide, and all of it in view.
     page.set_viewport_size({"width": 1440, "height": 860})

@@ -17,6 +17,7 @@ from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_files import Files
 from tests.browser.test_panel import open_panel
+from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
@@ -69,7 +70,7 @@ def in_document(page: Page, server: JupyterServer) -> Locator:
     return Files(page, server, folder).open(MODEL.name).root
 
 
-@pytest.mark.parametrize("size", [(960, 600), (1280, 800)], ids=str)
+@pytest.mark.parametrize("size", [(960, 600), slow((1280, 800))], ids=str)
 @pytest.mark.parametrize("place", [in_cell, in_panel, in_document])
 def test_what_can_be_done_is_seen_without_a_scroll(
     page: Page,

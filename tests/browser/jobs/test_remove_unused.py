@@ -10,6 +10,8 @@ from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 GRAPH = """
 import tensorflow as tf
 import tfgraphwidget as tgw

@@ -11,6 +11,7 @@ from tests.browser.hands import Widget
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.letters import check_texts, record_texts
 from tests.browser.server import JupyterServer
+from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
@@ -63,8 +64,9 @@ def zoom_to(widget: Widget, wanted: float) -> None:
     widget.settled()
 
 
+@pytest.mark.parametrize("theme", ["light", slow("dark")])
 def test_letters_have_one_size_per_rank_at_every_zoom(
-    page: Page, jupyter_server: JupyterServer
+    page: Page, jupyter_server: JupyterServer, theme: str
 ) -> None:
     page.set_viewport_size({"width": 1600, "height": 900})
     page.emulate_media(reduced_motion="reduce")  # one step of the zoom is one drawing
@@ -77,14 +79,13 @@ def test_letters_have_one_size_per_rank_at_every_zoom(
     widget = Widget(notebook, root)
     root.focus()
     record_texts(page)
-    for theme in ("light", "dark"):
-        set_theme(page, dark=theme == "dark")
-        widget.settled()
-        root.focus()
-        page.keyboard.press("f")
-        widget.settled()
-        for wanted in ZOOMS:
-            zoom_to(widget, wanted)
-            texts = check_texts(root, widget.number("zoom"))
-            assert len(texts) > 15, (theme, wanted)
-            shoot(root, f"text_sizes_{round(100 * wanted)}_{theme}")
+    set_theme(page, dark=theme == "dark")
+    widget.settled()
+    root.focus()
+    page.keyboard.press("f")
+    widget.settled()
+    for wanted in ZOOMS:
+        zoom_to(widget, wanted)
+        texts = check_texts(root, widget.number("zoom"))
+        assert len(texts) > 15, (theme, wanted)
+        shoot(root, f"text_sizes_{round(100 * wanted)}_{theme}")

@@ -4,12 +4,16 @@ as added or removed. Boxes that are like the clicked one are selected with one m
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
+
+# What is compared and what is alike: tests/graph; that a page compares: test_beside.py.
+pytestmark = [pytest.mark.one_page, pytest.mark.slow]
 
 GRAPH = """
 import tensorflow as tf

@@ -13,6 +13,10 @@ from tests.browser.jobs.counted import WEIGHTS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
+# A form that feeds: test_values_in_view.py; what stays over a reload: test_files.py. These tests
+# leave a page whose canvases record, so they share none.
+pytestmark = pytest.mark.slow
+
 GRAPH = """
 import numpy as np
 import tensorflow as tf
@@ -222,7 +226,6 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(
     assert notebook.kernel_eval("editor._core.evaluator.probed['y'][0].shape") == [2, 3]
 
 
-@pytest.mark.slow
 def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
     np.save(jupyter_server.root / "x.npy", np.ones([3, 64], np.float32))
     hand = shown(page, jupyter_server, "values.ipynb")

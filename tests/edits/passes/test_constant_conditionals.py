@@ -110,6 +110,7 @@ BUILDS = [
 @pytest.mark.usefixtures("switches")
 @pytest.mark.parametrize("chosen", [True, False])
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+@pytest.mark.sample(9)
 def test_the_branch_that_switches_take_stays(build: Build, chosen: bool) -> None:
     graph_def = graph_of(build, chosen).as_graph_def()
     expected = run(graph_def)
@@ -133,6 +134,7 @@ def test_the_branch_that_switches_take_stays(build: Build, chosen: bool) -> None
 @pytest.mark.usefixtures("switches")
 @pytest.mark.parametrize("chosen", [True, False])
 @pytest.mark.parametrize("build", BUILDS[:-1], ids=lambda build: build.__name__)
+@pytest.mark.sample(5)
 def test_a_live_graph_runs_differentiates_and_is_saved_without_the_other_branch(
     build: Build, chosen: bool, tmp_path: Path
 ) -> None:
@@ -202,6 +204,7 @@ def with_state(x: Any, predicate: Any) -> Any:
         *((branches, number) for number in (-1, 0, 1, 2, 7)),
     ],
 )
+@pytest.mark.sample(4)
 def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(
     build: Build, chosen: Any
 ) -> None:

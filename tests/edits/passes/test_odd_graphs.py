@@ -118,6 +118,7 @@ EVERY = {
 
 @pytest.mark.parametrize("graph", ODD)
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.sample(44)
 def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(
     name: str, graph: str
 ) -> None:

@@ -35,6 +35,7 @@ FIRST_OFFSET, BYTES_OF_AN_OFFSET = 4, 2  # in the table of offsets of a FlatBuff
 def rows() -> str:
     """The text of `lite_schema.tsv`."""
     text = SOURCE.read_text(encoding="utf-8")
+    source = text.splitlines(keepends=True)
     classes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
     lines = [*_enumeration("operator", "BuiltinOperator"), *_enumeration("dtype", "TensorType")]
     lines += [
@@ -43,7 +44,7 @@ def rows() -> str:
         for number, value in _members(name)
     ]
     for number, options in _members("BuiltinOptions"):
-        fields = list(_fields(text, classes[options])) if options in classes else []
+        fields = list(_fields(source, classes[options])) if options in classes else []
         lines.append("\t".join(["options", str(number), options, *fields]))
     return "\n".join([*lines, ""])
 
@@ -68,12 +69,12 @@ def _enumeration(kind: str, name: str) -> list[str]:
     return [f"{kind}\t{number}\t{value}" for number, value in _members(name)]
 
 
-def _fields(text: str, table: ast.ClassDef):
+def _fields(source: list[str], table: ast.ClassDef):
     """The scalar fields of a table of options: "padding:0:Int8:Padding"."""
     for method in table.body:
         if not isinstance(method, ast.FunctionDef) or len(method.args.args) != 1:
             continue
-        found = SCALAR.search(ast.get_source_segment(text, method) or "")
+        found = SCALAR.search("".join(source[method.lineno - 1 : method.end_lineno]))
         if found is None or method.name.endswith("Length"):
             continue
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", method.name).lower()

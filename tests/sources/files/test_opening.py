@@ -65,10 +65,11 @@ def test_a_real_meta_graph_shows_its_variables() -> None:
 
 def test_an_old_meta_graph_says_by_its_collection_what_is_trainable() -> None:
     meta = v1.MetaGraphDef.FromString(INCEPTION.read_bytes())
+    variable_def = type(variable_proto())
     for key in ("variables", "trainable_variables"):
         data = meta.collection_def[key].bytes_list.value
         for k, held in enumerate(data):
-            old = type(variable_proto()).FromString(held)
+            old = variable_def.FromString(held)
             old.trainable = False
             data[k] = old.SerializeToString()
     variables = open_source(meta).body.collections()[1]
