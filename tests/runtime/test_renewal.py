@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import subprocess
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -657,6 +658,30 @@ def test_callables_and_handles_of_the_old_session_are_named_and_do_no_harm(graph
         gc.collect()
         assert new(np.float32(3)) == [6.0]
         assert session._dead_handles == []
+
+
+def test_callables_that_were_made_before_the_first_renewal_are_named(
+    warm_python: list[str],
+) -> None:
+    """In a process that has renewed no session, and has therefore recorded none of them yet."""
+    code = """
+import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2
+import tfgraphwidget as tgw
+with tf.Graph().as_default() as graph:
+    x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+    tf.add(x, 1.0, name="y")
+session = tf.compat.v1.Session(graph=graph)
+options = config_pb2.CallableOptions(feed=["x:0"], fetch=["y:0"])
+before = session._make_callable_from_options(options)
+print(tgw.renew(session))
+after = [session._make_callable_from_options(options) for _ in range(2)]
+print(tgw.renew(session))
+"""
+    done = subprocess.run([*warm_python, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()[-2:]
+    assert "1 callable made of this session by options" in first
+    assert "2 callables made of this session by options" in second
 
 
 def test_partial_runs_are_set_up_again(graph: tf.Graph) -> None:

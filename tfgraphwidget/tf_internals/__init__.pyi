@@ -110,7 +110,7 @@ from .sessions import is_session as is_session
 from .sessions import mark_closed as mark_closed
 from .sessions import open_session_like as open_session_like
 from .sessions import session_config as session_config
-from .sessions import session_reference_classes as session_reference_classes
+from .sessions import session_references as session_references
 from .sessions import set_session_config as set_session_config
 from .sessions import without_extension as without_extension
 from .sessions import wrapped_session as wrapped_session

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -177,14 +180,45 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
 
 
 @cache
-def session_reference_classes() -> tuple[type, ...]:
-    """Return the classes of objects that refer to one C session: callables made by options, and
-    tensor handles.
+def _session_references() -> dict[int, weakref.ref[Any]]:
+    """The callables made by options and the tensor handles of all sessions, by their ids; those
+    that are made later are added.
+
+    To look for them in all of Python's objects takes as long as the rest of a small renewal.
 
     Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the
     classes are private.
     """
-    return BaseSession._Callable, session_ops.TensorHandle
+    references: dict[int, weakref.ref[Any]] = {}
+
+    def record(thing: Any) -> None:
+        number = id(thing)
+        references[number] = weakref.ref(thing, lambda _: references.pop(number, None))
+
+    def recording(begin: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(begin)
+        def begin_recorded(thing: Any, *arguments: Any, **options: Any) -> None:
+            begin(thing, *arguments, **options)
+            record(thing)
+
+        return begin_recorded
+
+    classes: tuple[Any, ...] = (BaseSession._Callable, session_ops.TensorHandle)
+    for each in classes:
+        each.__init__ = recording(each.__init__)
+    for thing in gc.get_referrers(*classes):
+        if type(thing) in classes:
+            record(thing)
+    return references
+
+
+def session_references(session: Session) -> list[dict[str, object]]:
+    """Return the fields of the Python objects that refer to the C session of a session: callables
+    and tensor handles.
+    """
+    things = [reference() for reference in list(_session_references().values())]
+    fields = [vars(thing) for thing in things if thing is not None]
+    return [each for each in fields if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
 
 HANDLE_FIELD = "_handle"

@@ -57,6 +57,7 @@ from tfgraphwidget.tf_internals import (
     mark_closed,
     open_session_like,
     session_config,
+    session_references,
     set_session_config,
     without_extension,
 )
@@ -163,7 +164,7 @@ class Renewal:
         session = self._session
         self._lost += untransferable.end_partial_runs(session)
         objects, threads = (
-            untransferable.session_objects(session),
+            session_references(session),
             queue_transfer.runner_threads(session),
         )
         # While threads of queue runners end they close their queues: those of the old session, let

@@ -4,7 +4,6 @@ is empty.
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -22,10 +21,8 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     DELETES_FIELD,
     HANDLE_FIELD,
-    SESSION_FIELD,
     BaseSession,
     is_partial_run_active,
-    session_reference_classes,
 )
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
@@ -112,18 +109,6 @@ def untransferable_notices(stateful: StatefulOps) -> list[str]:
     return notices
 
 
-def session_objects(session: Session) -> list[dict[str, object]]:
-    """Return the fields of Python objects that refer to the C session of a session: callables and
-    tensor handles.
-    """
-    fields = [
-        vars(each) if type(each) in session_reference_classes() else each
-        for each in gc.get_referrers(session)
-    ]
-    dicts = (each for each in fields if type(each) is dict)
-    return [each for each in dicts if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
-
-
 def watch_partial_runs(session: Session) -> None:
     """Record the partial runs that are set up from now on; TensorFlow does not list them."""
     if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
@@ -176,7 +161,11 @@ def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
     report them.
     """
     handles = [fields for fields in objects if DELETES_FIELD in fields]
-    callables = [fields for fields in objects if DELETES_FIELD not in fields]
+    callables = [
+        fields
+        for fields in objects
+        if DELETES_FIELD not in fields and fields[HANDLE_FIELD] != _NO_CALLABLE
+    ]
     for fields in handles:
         fields[DELETES_FIELD] = False  # there is nothing left to delete
     for fields in callables:
