@@ -106,6 +106,18 @@ def keras_infos(thing: object) -> dict[int, CaptureInfo]:
     }
 
 
+def keras_regularizers(model: KerasModel | None) -> dict[int, Any]:
+    """The regularizers of the variables of a Keras model that have some, by id of the handle; none
+    for None.
+    """
+    variables = () if model is None else model.variables
+    return {
+        id(v.value.handle): v.regularizer
+        for v in variables
+        if isinstance(v.value, tf.Variable) and v.regularizer is not None
+    }
+
+
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
     model represents.
