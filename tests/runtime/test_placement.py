@@ -270,6 +270,7 @@ KERNELS: dict[str, Build] = {
     "Python": lambda: tf.py_function(lambda: 1.0, [], tf.float32),
     "strings": lambda: tf.strings.regex_replace(["a"], "a", "b"),
     "a label": labelled,
+    "a kernel that asks for a text": lambda: tf.gather_nd(tf.zeros([2, 2]), [[0, 1]]),
 }
 
 

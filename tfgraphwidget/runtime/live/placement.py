@@ -205,7 +205,12 @@ def _kernels(op_type: str) -> tuple[Kernel, ...]:
             (
                 k.device_type,
                 k.label,
-                tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint),
+                # Some kernels ask for a text, too: a GatherNd's `bad_indices_policy`.
+                tuple(
+                    (c.name, frozenset(c.allowed_values.list.type))
+                    for c in k.constraint
+                    if c.allowed_values.list.type
+                ),
             )
             for k in registered_kernels(op_type)
         )
