@@ -5,6 +5,7 @@ TensorFlow's own are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -554,3 +555,24 @@ def test_gradients_taken_in_a_name_scope_are_of_the_ops_that_they_read(
         new = tf.gradients(graph.get_tensor_by_name("train/loss:0"), w)[0]
         old, now = session.run(["train/gradient:0", new], {"x:0": X})
     np.testing.assert_allclose(old, now, rtol=1e-5)
+
+
+def test_the_gradients_of_a_renamed_clone_are_not_those_of_the_original(tmp_path: Path) -> None:
+    graph = trained()
+    with graph.as_default():
+        v1.placeholder(tf.float32, [None, 4], name="x1")
+    editor = tgw.edit(graph)
+    editor.clone("x:0", ["loss:0", "step"], into="copy", replace={"x:0": "x1:0"}, init="none")
+    editor.rename("copy/act", "copy/leaky")
+    editor.rename("copy/one/", "copy/first")
+    editor.rename("copy/two/", "copy/second")
+    editor.save(tmp_path / "graph.pb")
+    editor = tgw.edit(tmp_path / "graph.pb")
+    report = editor.replace("act", "Tanh")
+    assert CARRIES in str(report)
+    assert SAYS not in str(report)
+    assert not [
+        change.name
+        for change in editor.history[-1].patch.changed
+        if change.name.startswith("copy/")
+    ]

@@ -18,6 +18,7 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    CONSTANTS,
     GRADIENT_NAME,
     GraphIndex,
     Mask,
@@ -169,10 +170,11 @@ def _scope_and_owners(
     after; "" and none if it is named after no op of the graph.
     """
     scope, owners = _possible_owners(index, name, renamed)
-    if len(owners) < 2:
+    if not owners or not any(True for _ in enclosing_scopes(scope)):
         return scope, next(iter(owners.values()), [])
-    votes = _prefixes_read(index).get(scope, Counter())
-    return scope, owners[max(owners, key=lambda prefix: (votes[prefix], len(prefix)))]
+    votes = _votes_for_prefixes(index).get(scope, Counter())
+    prefix = max(owners, key=lambda each: (votes[each], len(each)))
+    return (scope, owners[prefix]) if votes[prefix] >= 0 else ("", [])
 
 
 def _possible_owners(
@@ -213,22 +215,34 @@ def _ops_of_name(
 
 
 @cached_per_index
-def _prefixes_read(index: GraphIndex) -> dict[str, Counter[str]]:
-    """By scope of gradients how many of its ops read what the forward ops of a prefix read or give,
-    where they can be named after those of several prefixes.
+def _votes_for_prefixes(index: GraphIndex) -> dict[str, Counter[str]]:
+    """By scope of gradients that lies in another scope how many of its ops read what the forward
+    ops of a prefix read or give.
+
+    An op that can be named after one forward op alone, and reads others, votes against its prefix:
+    the gradients of a clone whose forward ops were renamed are not those of the original.
     """
     votes: dict[str, Counter[str]] = {}
     for op, name in enumerate(index.names):
         if "_grad" not in name and "gradient_tape" not in name:
             continue
         scope, owners = _possible_owners(index, name, {})
-        if len(owners) > 1:
-            read = set(index.input_lists[op])
-            votes.setdefault(scope, Counter()).update(
-                prefix
-                for prefix, ops in owners.items()
-                if any(each in read or not read.isdisjoint(index.input_lists[each]) for each in ops)
-            )
+        if not owners or not any(True for _ in enclosing_scopes(scope)):
+            continue
+        counts = votes.setdefault(scope, Counter())
+        read = {
+            each
+            for each in index.input_lists[op]
+            if index.types[each] not in CONSTANTS and not is_gradient_name(index.names[each])
+        }
+        near = [
+            prefix
+            for prefix, ops in owners.items()
+            if any(each in read or not read.isdisjoint(index.input_lists[each]) for each in ops)
+        ]
+        counts.update(near)
+        if read and not near and len(owners) == 1:
+            counts.subtract([*owners])
     return votes
 
 

@@ -144,6 +144,9 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
         for node in functional_nodes(model):
             if not node.is_input:
                 arguments, options = node.arguments.fill_in(by_id)
+                # Else a layer of augmentation does what it does in training.
+                if "training" in inspect.signature(node.operation.call).parameters:
+                    options = {**options, "training": False}
                 results = dict(
                     zip(
                         node.outputs,
