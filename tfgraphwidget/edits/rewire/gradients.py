@@ -158,6 +158,14 @@ def gradient_owners(
     return owners
 
 
+def may_be_gradient_of(index: GraphIndex, name: str, op: str) -> bool:
+    """Whether a gradient op is named after an op, as far as the graph shows; False for that of a
+    clone of the op.
+    """
+    owners = _owners(index, name, {})
+    return not owners or index.ids.get(op) in owners
+
+
 def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[int]:
     """The forward ops that a gradient op is named after."""
     return _scope_and_owners(index, name, renamed)[1]
