@@ -217,9 +217,7 @@ def _ops_of_name(
     if _CARRIED not in gradient and _TAPE.fullmatch(gradient) is None:
         return []
     scope = index.scopes.ids.get(of)
-    ops = [] if scope is None else [int(each) for each in index.scopes.ops(scope)]
-    new = (index.ids.get(now) for before, now in renamed.items() if before.startswith(f"{of}/"))
-    return ops + [each for each in new if each is not None]
+    return [] if scope is None else [int(each) for each in index.scopes.ops(scope)]
 
 
 @cached_per_index
@@ -322,6 +320,15 @@ def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mappin
     if "_grad" not in name and "gradient_tape" not in name:
         return ""
     scope, owners = _scope_and_owners(index, name, renamed)
+    taped = _TAPE.fullmatch(name)
+    if taped is not None and renamed:
+        # Of the scope that a tape's gradient is named after, ops may lie elsewhere by now.
+        scope = taped[1].removesuffix("/")
+        outer = scope.rpartition("/")[0]
+        is_copy = outer and (not owners or index.names[owners[0]].startswith(f"{outer}/"))
+        before = f"{outer}/{taped[2]}/" if is_copy else f"{taped[2]}/"
+        new = (index.ids.get(now) for old, now in renamed.items() if old.startswith(before))
+        owners = [*owners, *(each for each in new if each is not None)]
     return f"{scope}/" if owners and part[owners].all() else ""
 
 
