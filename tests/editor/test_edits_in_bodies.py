@@ -340,6 +340,20 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
     assert np.allclose(session.run(new, FEED), fresh.session.run(right, FEED))
 
 
+def test_the_gradient_of_a_clone_is_not_said_to_be_that_of_the_edited_call() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y = tf.identity(tf.function(lambda t: tf.nn.relu(t) * 2.0)(x), name="y")
+        tf.identity(tf.gradients(y, x)[0], name="gradient")
+    editor = tgw.edit(graph)
+    editor.clone("x:0", ["y:0", "gradient:0"], into="copy")
+    editor.view.enter("PartitionedCall")
+    notes = " ".join(bypass_relu(editor).notes)
+    assert "'gradients/PartitionedCall_grad' computes the gradient of 'PartitionedCall'" in notes
+    assert "copy/" not in notes
+
+
 def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word() -> None:
     built = live(called)
     built.editor.view.enter(found(built.editor, "PartitionedCall"))

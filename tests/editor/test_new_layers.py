@@ -311,6 +311,20 @@ def test_a_layer_that_does_something_only_in_training_is_a_layer_of_the_model() 
     assert names(editor.to_keras()) == ["first", "early", "late", "norm", "last"]
 
 
+def test_a_model_with_layers_of_augmentation_is_rebuilt() -> None:
+    """These do something in a call that does not say whether it is training, too."""
+    layers = [keras.layers.RandomFlip(), keras.layers.Conv2D(2, 3), keras.layers.ReLU(name="relu")]
+    model = keras.Sequential([keras.Input((6, 6, 3)), *layers])
+    editor = tgw.edit(model)
+    editor.insert(editor.find("type:Relu").outputs, noise("noise"))
+    again = editor.to_keras()
+    assert names(again)[-2:] == ["relu", "noise"]
+    images = np.random.default_rng(0).normal(size=(4, 6, 6, 3)).astype(np.float32)
+    np.testing.assert_allclose(
+        again(images, training=False), model(images, training=False), atol=1e-6
+    )
+
+
 @pytest.mark.parametrize("remove", [False, True])
 def test_a_layer_that_does_something_only_in_training_takes_the_place_of_another(
     remove: bool,

@@ -277,3 +277,38 @@ def test_what_is_said_is_about_optimizers_to_come_since_the_training_of_the_grap
         == "An optimizer that is made from now on trains 'net/w' only."
     )
     assert SetTrainable(()).note() == "An optimizer that is made from now on trains nothing."
+
+
+def test_a_layer_of_keras_that_does_not_train_is_not_trained_by_what_is_made_of_the_model(
+    tmp_path,
+):
+    model = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Dense(4, name="base"), keras.layers.Dense(2, name="head")]
+    )
+    base, head = model.layers
+    base.trainable = False
+    editor = tgw.edit(model)
+    copies = [
+        editor.to_module(),
+        editor.clone(into="shared", variables="shared"),
+        editor.clone(into="own"),
+    ]
+    for copy in copies:
+        assert [variable.shape for variable in copy.trainable_variables] == [(4, 2), (2,)]
+        assert [variable.shape for variable in copy.layer().trainable_variables] == [(4, 2), (2,)]
+    module = copies[0]
+    assert module[base.kernel].handle is base.kernel.value.handle, "the variable of the model"
+    before = base.kernel.numpy(), head.kernel.numpy()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(tf.ones([5, 3])) ** 2)
+    assert len(tape.watched_variables()) == 2
+    gradients = tape.gradient(loss, module.trainable_variables)
+    keras.optimizers.SGD(0.1).apply_gradients(
+        zip(gradients, module.trainable_variables, strict=True)
+    )
+    assert (base.kernel.numpy() == before[0]).all()
+    assert (head.kernel.numpy() != before[1]).any()
+    editor.save(tmp_path / "saved")
+    saved = tf.saved_model.load(tmp_path / "saved")
+    signature = saved.signatures["serving_default"]
+    assert [variable.shape for variable in signature.trainable_variables] == [(4, 2), (2,)]

@@ -355,6 +355,16 @@ def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
     says_nothing(tgw.edit(tf.Graph()).passes.fold_batch_norm(), "no batch normalization")
 
 
+def test_a_normalisation_whose_scale_can_be_fed_is_not_folded_with_the_default() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        y = tf.nn.conv2d(x, tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        scale = v1.placeholder_with_default(np.ones(4, np.float32), [4], name="scale")
+        four = tf.ones(4)
+        v1.nn.fused_batch_norm(y, scale, four, four, four, is_training=False, name="bn")
+    says_nothing(tgw.edit(graph).passes.fold_batch_norm(), "depend on a placeholder")
+
+
 # Extract
 
 

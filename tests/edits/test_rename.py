@@ -586,3 +586,52 @@ def test_a_queue_runner_names_the_op_that_takes_the_place_of_another() -> None:
     )
     assert (list(before.enqueue_op_name), list(after.enqueue_op_name)) == (["put"], ["put_1"])
     assert (before.queue_name, before.close_op_name) == (after.queue_name, after.close_op_name)
+
+
+@pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
+def test_a_partitioned_variable_in_a_renamed_scope_has_the_new_key_in_checkpoints(
+    resource: bool, tmp_path: Path
+) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.int64, [None], name="x")
+        table = v1.get_variable(
+            "table",
+            [6, 4],
+            initializer=v1.random_normal_initializer(seed=1),
+            partitioner=v1.fixed_size_partitioner(2),
+            use_resource=resource,
+        )
+        tf.identity(v1.nn.embedding_lookup(table, x, partition_strategy="div"), "y")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(tmp_path / "old"))
+    editor = tgw.edit(tmp_path / "old.meta", checkpoint=tmp_path / "old")
+    editor.clone("x:0", "y:0", into="copy")
+    editor.rename("copy/", "net/first")
+    editor.save(tmp_path / "between.meta")
+    editor.undo()
+    keys = {v.slice_info.full_name for v in editor._core.index.variable_defs}
+    assert keys == {"table", "copy/table"}
+    editor = tgw.edit(tmp_path / "between.meta", checkpoint=tmp_path / "between")
+    editor.clone("x:0", "y:0", into="copy", init={"table": np.ones((6, 4), np.float32)})
+    editor.save(tmp_path / "new.meta")
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.train.import_meta_graph(str(tmp_path / "new.meta")).restore(
+            session, str(tmp_path / "new")
+        )
+        ys = session.run(["y:0", "net/first/y:0", "copy/y:0"], {"x:0": [1, 5]})
+        v1.train.Saver().save(session, str(tmp_path / "again"))
+    assert (ys[1] == ys[0]).all()
+    assert (ys[2] == 1.0).all()
+    assert dict(tf.train.list_variables(str(tmp_path / "again"))) == {
+        name: [6, 4] for name in ("table", "net/first/table", "copy/table")
+    }
+
+
+def test_one_renamed_part_of_a_partitioned_variable_stays_a_part_of_it() -> None:
+    with tf.Graph().as_default():
+        v1.get_variable("table", [6, 4], partitioner=v1.fixed_size_partitioner(2))
+        meta_graph = v1.train.export_meta_graph()
+    editor = tgw.edit(meta_graph)
+    editor.rename("table/part_1", "rest")
+    parts = {v.handle: v.slice_info.full_name for v in editor._core.index.variable_defs}
+    assert parts == {"table/part_0": "table", "rest": "table"}

@@ -5,6 +5,7 @@ TensorFlow's own are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -482,3 +483,99 @@ def test_a_gradient_of_its_own_that_is_not_that_of_the_new_ops_is_said(
     done = edit(editor)
     said = any("'IdentityN' stays that of the ops as they were" in note for note in done.notes)
     assert said == is_inside
+
+
+EDITS_OF_AN_OP: dict[str, Callable[[tgw.GraphEditor, str], Any]] = {
+    "replace": lambda e, op: e.replace(op, "Tanh"),
+    "replace by a function": lambda e, op: e.replace(op, tf.nn.elu, remove=True),
+    "replace all": lambda e, op: e.replace_all(
+        "LeakyRelu(x)", "Tanh(x)", where=lambda match: match.ops[0] == op
+    ),
+    "insert": lambda e, op: e.insert(f"{op}:0", halve),
+    "bypass": lambda e, op: e.bypass(op, gradients=True),
+}
+
+
+@pytest.mark.parametrize("edited", ["act", "copy/act", "again/copy/act", "moved/act"])
+@pytest.mark.parametrize("edit", EDITS_OF_AN_OP)
+@pytest.mark.sample(7)
+def test_an_edit_changes_the_gradients_of_its_own_copy_of_a_training_step(
+    edit: str, edited: str
+) -> None:
+    graph = trained()
+    with graph.as_default():
+        for name in ("x1", "x2", "x3"):
+            v1.placeholder(tf.float32, [None, 4], name=name)
+    editor = tgw.edit(graph)
+    step = ["loss:0", "step"]
+    editor.clone("x:0", step, into="copy", replace={"x:0": "x1:0"}, init="none")
+    inner = [f"copy/{name}" for name in step]
+    editor.clone("x1:0", inner, into="again", replace={"x1:0": "x2:0"}, init="none")
+    editor.clone("x:0", step, into="third", replace={"x:0": "x3:0"}, init="none")
+    editor.rename("third/", "moved")
+    report = EDITS_OF_AN_OP[edit](editor, edited)
+    assert SAYS not in str(report)
+    feeds = {f"{name}:0": X * factor for name, factor in (("x", 1), ("x1", -1), ("x2", 2))}
+    feeds["x3:0"] = X[::-1]
+    updates = [
+        graph.get_operation_by_name(name)
+        for name in editor.ops(type="ResourceApplyGradientDescent").ops
+    ]
+    assert len(updates) == 16, "four variables of four copies"
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        handles = {variable.handle.name: variable for variable in v1.global_variables()}
+        for op in updates:
+            loss = f"{op.name.partition('step')[0]}loss:0"
+            variable = handles[op.inputs[0].name]
+            new = tf.gradients(graph.get_tensor_by_name(loss), variable)[0]
+            one, other = session.run([op.inputs[2], new], feeds)
+            np.testing.assert_allclose(one, other, atol=1e-6, err_msg=op.name)
+
+
+@pytest.mark.parametrize("edited", ["net/act", "train/net/act"])
+@pytest.mark.parametrize("edit", EDITS_OF_AN_OP)
+def test_gradients_taken_in_a_name_scope_are_of_the_ops_that_they_read(
+    edit: str, edited: str
+) -> None:
+    def net(t: tf.Tensor, w: tf.Variable) -> tf.Tensor:
+        with tf.name_scope("net"):
+            return tf.nn.leaky_relu(tf.matmul(t, w, name="MatMul"), name="act")
+
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.ones([4, 3], np.float32), use_resource=True)
+        one = net(x, w)
+        with tf.name_scope("train"):
+            two = net(-2.0 * x, w)
+            loss = tf.reduce_sum(one**2) + tf.reduce_sum(tf.exp(two / 9.0))
+            tf.identity(loss, "loss")
+            tf.identity(tf.gradients(loss, w)[0], "gradient")
+    editor = tgw.edit(graph)
+    assert SAYS not in str(EDITS_OF_AN_OP[edit](editor, edited))
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        new = tf.gradients(graph.get_tensor_by_name("train/loss:0"), w)[0]
+        old, now = session.run(["train/gradient:0", new], {"x:0": X})
+    np.testing.assert_allclose(old, now, rtol=1e-5)
+
+
+def test_the_gradients_of_a_renamed_clone_are_not_those_of_the_original(tmp_path: Path) -> None:
+    graph = trained()
+    with graph.as_default():
+        v1.placeholder(tf.float32, [None, 4], name="x1")
+    editor = tgw.edit(graph)
+    editor.clone("x:0", ["loss:0", "step"], into="copy", replace={"x:0": "x1:0"}, init="none")
+    editor.rename("copy/act", "copy/leaky")
+    editor.rename("copy/one/", "copy/first")
+    editor.rename("copy/two/", "copy/second")
+    editor.save(tmp_path / "graph.pb")
+    editor = tgw.edit(tmp_path / "graph.pb")
+    report = editor.replace("act", "Tanh")
+    assert CARRIES in str(report)
+    assert SAYS not in str(report)
+    assert not [
+        change.name
+        for change in editor.history[-1].patch.changed
+        if change.name.startswith("copy/")
+    ]

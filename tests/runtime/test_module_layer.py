@@ -246,3 +246,31 @@ def test_a_file_whose_layer_does_more_than_compute_is_loaded_when_the_user_says_
         keras.models.load_model(tmp_path / "net.keras")
     loaded = keras.models.load_model(tmp_path / "net.keras", safe_mode=False)
     assert np.allclose(loaded(X), 3 * X)
+
+
+@pytest.mark.parametrize("make", [of_module_of, of_clone_of], ids=["module", "clone"])
+def test_the_layer_has_the_regularizers_of_the_weights(
+    make: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    dense = keras.layers.Dense
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            dense(3, kernel_regularizer=keras.regularizers.L1L2(0.1, 0.2), name="hidden"),
+            dense(2, bias_regularizer="l2", name="last"),
+        ]
+    )
+    model.layers[1].bias.assign([1.0, 2.0])
+    inputs = keras.Input((4,))
+    layer = make(model).layer(name="part")
+    net = keras.Model(inputs, layer(inputs))
+    np.testing.assert_allclose(sum(net.losses), sum(model.losses), rtol=1e-6)
+    net.save(tmp_path / "net.keras")
+    loaded = keras.models.load_model(tmp_path / "net.keras")
+    np.testing.assert_allclose(sum(loaded.losses), sum(model.losses), rtol=1e-6)
+    before = float(sum(net.losses))
+    net.compile("sgd", "mse")
+    net.fit(np.zeros((8, 4)), np.tile([1.0, 2.0], (8, 1)), epochs=3, verbose=0)
+    assert float(sum(net.losses)) < before, "nothing but the regularizers pulls"
+    layer.trainable = False
+    assert net.losses == []

@@ -271,6 +271,11 @@ KERNELS: dict[str, Build] = {
     "Python": lambda: tf.py_function(lambda: 1.0, [], tf.float32),
     "strings": lambda: tf.strings.regex_replace(["a"], "a", "b"),
     "a label": labelled,
+    "a kernel that takes several texts": lambda: tf.gather_nd(tf.zeros([2, 2]), [[0, 1]]),
+    "a kernel that takes a text": lambda: tf.nn.depth_to_space(tf.zeros([1, 2, 2, 4]), 2),
+    "a kernel that takes another text": lambda: tf.nn.depth_to_space(
+        tf.zeros([1, 4, 2, 2]), 2, data_format="NCHW"
+    ),
 }
 
 

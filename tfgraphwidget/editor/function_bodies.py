@@ -140,6 +140,7 @@ def clone_modules(
             returns=_by_key(source, view, returns),
             structure=structure,
         )
+        module.take_regularizers(sources.keras_regularizers(source.model))
         module.report = _with_notices(module.report, notices)
         modules.append(module)
     return tuple(modules)
@@ -347,9 +348,11 @@ def edited_module(
     """
     arguments, returns = boundary
     structure = _edited_structure(source, view, state, arguments)
-    return _copy_body(
+    module = _copy_body(
         state, view.index, (arguments, _by_key(source, view, returns)), name, structure
     )
+    module.take_regularizers(sources.keras_regularizers(source.model))
+    return module
 
 
 def signature_module(

@@ -83,6 +83,7 @@ from .rewire.bypass import Bypass as Bypass
 from .rewire.bypass import Detach as Detach
 from .rewire.execution_frames import check_loops as check_loops
 from .rewire.gradients import custom_gradient_notes as custom_gradient_notes
+from .rewire.gradients import may_be_gradient_of as may_be_gradient_of
 from .rewire.reroute import AddControlInputs as AddControlInputs
 from .rewire.reroute import Connect as Connect
 from .rewire.reroute import RemoveControlInputs as RemoveControlInputs

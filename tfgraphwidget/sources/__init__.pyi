@@ -70,6 +70,7 @@ from .functions.keras_models import functional_model as functional_model
 from .functions.keras_models import functional_nodes as functional_nodes
 from .functions.keras_models import is_keras_model as is_keras_model
 from .functions.keras_models import keras_infos as keras_infos
+from .functions.keras_models import keras_regularizers as keras_regularizers
 from .functions.keras_models import layer_outputs as layer_outputs
 from .functions.library import EditedLibrary as EditedLibrary
 from .functions.library import function_nodes as function_nodes

@@ -252,3 +252,23 @@ def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_a
     assert keys[0] == b"w"
     assert keys[1].startswith(b"key_")
     assert editor.session.run(f"{names['y']}:0").tolist() == [1, 2]
+
+
+@tf.RegisterGradient("tests.edits.passes.reversed")  # type: ignore[untyped-decorator]
+def _reverse(_: tf.Operation, gradient: tf.Tensor) -> tf.Tensor:
+    return -gradient
+
+
+def test_ops_that_differ_in_their_gradient_alone_are_not_merged() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [3], name="x")
+        forward = tf.identity(x, name="forward")
+        with graph.gradient_override_map({"Identity": "tests.edits.passes.reversed"}):
+            flipped = tf.identity(x, name="flipped")
+        again = tf.identity(x, name="again")
+        loss = tf.add_n([forward * 2.0, flipped * 3.0, again * 5.0], name="loss")
+    editor = tgw.edit(graph)
+    assert editor.passes.merge_duplicates().removed == ("again",)
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        gradient = session.run(tf.gradients(loss, x)[0], {x: np.zeros(3, np.float32)})
+    assert gradient.tolist() == [4.0, 4.0, 4.0]

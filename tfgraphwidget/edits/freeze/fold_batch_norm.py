@@ -48,6 +48,7 @@ _READS = frozenset({"ReadVariableOp"})
 _NO_CONSTANTS = (
     "its numbers are not constants; freeze the graph first, which makes constants of variables"
 )
+_FED = "its numbers depend on a placeholder, whose value is not known before it is fed"
 _NO_LAYER = (
     "{!r} before it is not a convolution or matrix product of constant weights that only it reads"
 )
@@ -277,7 +278,8 @@ class _BatchNormFolding:
                 + in_cell('first editor.set_attr(op, "is_training", False)'),
             )
         elif not all(self.constants[end[0]] for end in inputs[1:5]):
-            self._refuse(op, _NO_CONSTANTS)
+            is_fed = any(self._fed[end[0]] for end in inputs[1:5])
+            self._refuse(op, _FED if is_fed else _NO_CONSTANTS)
         elif (index.consumer_edges.port[row] > 0).any():
             self._refuse(op, "its statistics are read, too")
         elif (layer := self._before(op, inputs[0])) is None:
@@ -451,9 +453,8 @@ def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
         ):
             continue
         op_def = definition(index.types[i])
-        is_open = (
-            index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
-        )
+        has_inputs = index.inputs.start[i] < index.inputs.start[i + 1]
+        is_open = is_placeholder(index.types[i]) or not (has_inputs or index.types[i] in CONSTANTS)
         if is_open or op_def is None or op_def.is_stateful:
             sources.append(i)
     return ~traversal.forward(index, sources)

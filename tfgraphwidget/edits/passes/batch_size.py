@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tfgraphwidget.argument_checks import value_text
@@ -84,7 +84,26 @@ class ChangeBatchSize(Command):
         sizes = tuple(
             (0, was, self.size) for was in sorted(size for size in old if size is not None)
         )
-        return Resizing(context, ops[0], sizes, fix=True).run(patch)
+        patch = Resizing(context, ops[0], sizes, fix=True).run(patch)
+        return patch.with_notes(*self._sizes_that_fail(context, sizes))
+
+    def _sizes_that_fail(
+        self, context: PlanContext, sizes: tuple[tuple[int, int, int | None], ...]
+    ) -> tuple[str, ...]:
+        """A sentence where any size is asked for, and another one than before cannot run.
+
+        TensorFlow infers no conflict between an open size and the old one, which a constant such as
+        labels may hold: so it is asked about a batch twice as large, which can be split as before.
+        """
+        if self.size is not None or not sizes:
+            return ()
+        twice = 2 * sizes[0][1]
+        try:
+            replace(self, size=twice).plan(context)
+        except GraphEditError as error:
+            clause = error.why.clause.partition("; choose")[0].removesuffix(".")
+            return (f"A batch of {twice:,} fails when it runs: {clause}.",)
+        return ()
 
 
 def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int], list[int]]:

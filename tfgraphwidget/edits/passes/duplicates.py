@@ -28,9 +28,10 @@ from tfgraphwidget.naming import as_input, count_text, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 # What does not change what an op computes.
-_SILENT = frozenset(
-    {"_output_shapes", "_user_specified_name", "_gradient_op_type", "_input_shapes"}
-)
+_SILENT = frozenset({"_output_shapes", "_user_specified_name", "_input_shapes"})
+# The gradient of an op: of its own if it has this. Each call of a function has one, which says no
+# more than what the function computes.
+_GRADIENT = "_gradient_op_type"
 
 
 @register
@@ -155,9 +156,10 @@ def _attributes(index: GraphIndex, op: int, node: NodeDef) -> Hashable:
         if definition
         else {}
     )
+    silent = _SILENT | ({_GRADIENT} if called_functions(node, index.functions) else set())
     values: dict[str, Hashable] = {}
     for key, value in node.attr.items():
-        if key in _SILENT or (key in defaults and defaults[key] == value):
+        if key in silent or (key in defaults and defaults[key] == value):
             continue
         if key == "value" and node.op in CONSTANTS:
             values[key] = _content(index, op, node)

@@ -8,7 +8,8 @@ the ops in the scope "net/" into "gradient_tape/net/"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,16 @@ import numpy as np
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GRADIENT_NAME, GraphIndex, Mask, Selection, of_type, traversal
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    GRADIENT_NAME,
+    GraphIndex,
+    Mask,
+    Selection,
+    cached_per_index,
+    of_type,
+    traversal,
+)
 from tfgraphwidget.naming import enclosing_scopes, names_text, split_input, text_attribute
 
 _GRAD = re.compile(r"_grad(_\d+)?/")
@@ -148,26 +158,98 @@ def gradient_owners(
     return owners
 
 
+def may_be_gradient_of(index: GraphIndex, name: str, op: str) -> bool:
+    """Whether a gradient op is named after an op, as far as the graph shows; False for that of a
+    clone of the op.
+    """
+    owners = _owners(index, name, {})
+    return not owners or index.ids.get(op) in owners
+
+
 def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[int]:
     """The forward ops that a gradient op is named after."""
-    grad = _GRAD.search(name)
-    head = name[: grad.start()] if grad else ""
-    for scope in enclosing_scopes(head):
-        for of in _forward_names(head, scope):
-            op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
-            if op is not None:
-                return [op]
-            # Of a function that was inserted, see `carried_gradients`.
-            scope_id = index.scopes.ids.get(of)
-            if scope_id is not None and _CARRIED in name:
-                return [int(each) for each in index.scopes.ops(scope_id)]
-    taped = _TAPE.fullmatch(name)
-    if taped is None:
+    return _scope_and_owners(index, name, renamed)[1]
+
+
+def _scope_and_owners(
+    index: GraphIndex, name: str, renamed: Mapping[str, str]
+) -> tuple[str, list[int]]:
+    """The scope of gradients that an op lies in, "gradients", and the forward ops that it is named
+    after; "" and none if it is named after no op of the graph.
+    """
+    scope, owners = _possible_owners(index, name, renamed)
+    if not owners or not any(True for _ in enclosing_scopes(scope)):
+        return scope, next(iter(owners.values()), [])
+    votes = _votes_for_prefixes(index).get(scope, Counter())
+    prefix = max(owners, key=lambda each: (votes[each], len(each)))
+    return (scope, owners[prefix]) if votes[prefix] >= 0 else ("", [])
+
+
+def _possible_owners(
+    index: GraphIndex, name: str, renamed: Mapping[str, str]
+) -> tuple[str, dict[str, list[int]]]:
+    """The scope of gradients that an op lies in, and the forward ops that it can be named after, by
+    the prefix that they have in common with it.
+
+    The gradients of a clone, "c/gradients/net/Mul_grad/Mul", are named after "c/net/Mul"; those
+    that were taken in a name scope, "c/gradients/net/Mul_grad/Mul" again, after "net/Mul".
+    """
+    for scope, of in _forward_names(name):
+        owners = {
+            prefix: ops
+            for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope)))
+            if (ops := _ops_of_name(index, prefix + of, name, renamed))
+        }
+        if owners:
+            return scope, owners
+    return "", {}
+
+
+def _ops_of_name(
+    index: GraphIndex, of: str, gradient: str, renamed: Mapping[str, str]
+) -> list[int]:
+    """The op of a name; or all ops of the scope of that name, for the gradient of a tape, and that
+    of a function that was inserted (`carried_gradients`).
+    """
+    op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
+    if op is not None:
+        return [op]
+    if _CARRIED not in gradient and _TAPE.fullmatch(gradient) is None:
         return []
-    if taped[2] in index.ids:
-        return [index.ids[taped[2]]]
-    scope_id = index.scopes.ids.get(taped[2])
-    return [] if scope_id is None else index.scopes.ops(scope_id).tolist()
+    scope = index.scopes.ids.get(of)
+    return [] if scope is None else [int(each) for each in index.scopes.ops(scope)]
+
+
+@cached_per_index
+def _votes_for_prefixes(index: GraphIndex) -> dict[str, Counter[str]]:
+    """By scope of gradients that lies in another scope how many of its ops read what the forward
+    ops of a prefix read or give.
+
+    An op that can be named after one forward op alone, and reads others, votes against its prefix:
+    the gradients of a clone whose forward ops were renamed are not those of the original.
+    """
+    votes: dict[str, Counter[str]] = {}
+    for op, name in enumerate(index.names):
+        if "_grad" not in name and "gradient_tape" not in name:
+            continue
+        scope, owners = _possible_owners(index, name, {})
+        if not owners or not any(True for _ in enclosing_scopes(scope)):
+            continue
+        counts = votes.setdefault(scope, Counter())
+        read = {
+            each
+            for each in index.input_lists[op]
+            if index.types[each] not in CONSTANTS and not is_gradient_name(index.names[each])
+        }
+        near = [
+            prefix
+            for prefix, ops in owners.items()
+            if any(each in read or not read.isdisjoint(index.input_lists[each]) for each in ops)
+        ]
+        counts.update(near)
+        if read and not near and len(owners) == 1:
+            counts.subtract([*owners])
+    return votes
 
 
 def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[str, str]) -> bool:
@@ -216,14 +298,17 @@ def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bo
     return is_in_scope and not _owners(index, name, renamed)
 
 
-def _forward_names(head: str, scope: str) -> Iterable[str]:
-    """The names that the op of "scope/net/Mul" can have: both have the prefix that the graph was
-    imported under.
+def _forward_names(name: str) -> Iterator[tuple[str, str]]:
+    """The scopes of gradients that a gradient op can lie in, and the names that its forward op, or
+    the scope of that, has then.
     """
-    return (
-        prefix + head[len(scope) + 1 :]
-        for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope)))
-    )
+    grad = _GRAD.search(name)
+    head = name[: grad.start()] if grad else ""
+    for scope in enclosing_scopes(head):
+        yield scope, head[len(scope) + 1 :]
+    taped = _TAPE.fullmatch(name)
+    if taped is not None:
+        yield taped[1].removesuffix("/"), taped[2]
 
 
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
@@ -234,38 +319,17 @@ def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mappin
     """
     if "_grad" not in name and "gradient_tape" not in name:
         return ""
-    return _by_op(index, part, name, renamed) or _by_tape(index, part, name, renamed)
-
-
-def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
-    """The scope of gradients "gradients/" of "gradients/net/Mul_grad/Mul", if net/Mul is in the
-    part; else "".
-    """
-    grad = _GRAD.search(name)
-    head = name[: grad.start()] if grad else ""
-    for scope in enclosing_scopes(head):
-        for of in _forward_names(head, scope):
-            op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
-            if op is not None and part[op]:
-                return f"{scope}/"
-    return ""
-
-
-def _by_tape(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
-    """The scope "gradient_tape/" of "gradient_tape/net/Mul", if all of the scope net/ is in the
-    part; else "".
-    """
+    scope, owners = _scope_and_owners(index, name, renamed)
     taped = _TAPE.fullmatch(name)
-    if taped is None:
-        return ""
-    scope, before = index.scopes.ids.get(taped[2]), f"{taped[2]}/"
-    ops = [] if scope is None else [*index.scopes.ops(scope)]
-    ops += [
-        index.ids[new]
-        for old, new in renamed.items()
-        if old.startswith(before) and new in index.ids
-    ]
-    return taped[1] if ops and part[ops].all() else ""
+    if taped is not None and renamed:
+        # Of the scope that a tape's gradient is named after, ops may lie elsewhere by now.
+        scope = taped[1].removesuffix("/")
+        outer = scope.rpartition("/")[0]
+        is_copy = outer and (not owners or index.names[owners[0]].startswith(f"{outer}/"))
+        before = f"{outer}/{taped[2]}/" if is_copy else f"{taped[2]}/"
+        new = (index.ids.get(now) for old, now in renamed.items() if old.startswith(before))
+        owners = [*owners, *(each for each in new if each is not None)]
+    return f"{scope}/" if owners and part[owners].all() else ""
 
 
 def custom_gradient_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:

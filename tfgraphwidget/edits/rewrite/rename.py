@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Member,
     Signature,
+    VariableDef,
     kind_of,
     persistent_state,
 )
@@ -276,7 +277,8 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
         for name in queue_runners.op_names(runner)
     }
     members, renamed = _members(index, names)
-    variables = tuple(NodeCopier(names).variable(v, "") for v in removal.variables)
+    copier, wholes = NodeCopier(names), _renamed_wholes(index, names)
+    variables = tuple(_in_renamed_whole(copier.variable(v, ""), wholes) for v in removal.variables)
     held_in = index.extras.contexts() if removal.contexts else ()
     # A context goes on being called as the frame of its loop, which stays.
     contexts = control_flow_contexts.rename_contexts(
@@ -299,6 +301,39 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
         output_renames=pairs,
         renamed=pairs,
     )
+
+
+def _renamed_wholes(index: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
+    """The new names of partitioned variables, their keys in checkpoints, by the old ones, where all
+    parts are renamed alike.
+    """
+    wholes: dict[str, set[str]] = {}
+    for variable in index.variable_defs:
+        if variable.slice_info is not None:
+            whole = variable.slice_info.full_name
+            new = _renamed_alike(whole, variable.handle, names.get(variable.handle))
+            wholes.setdefault(whole, set()).add(new)
+    return {old: new.pop() for old, new in wholes.items() if len(new) == 1}
+
+
+def _renamed_alike(whole: str, part: str, new_part: str | None) -> str:
+    """The name of a partitioned variable after a part of it has another, in a renamed scope."""
+    old, new = part.split("/"), (new_part or part).split("/")
+    while old and new and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    name = whole.split("/")
+    return "/".join([*new, *name[len(old) :]]) if name[: len(old)] == old else whole
+
+
+def _in_renamed_whole(variable: VariableDef, wholes: Mapping[str, str]) -> VariableDef:
+    """A part of a partitioned variable which has another name."""
+    if variable.slice_info is None or variable.slice_info.full_name not in wholes:
+        return variable
+    slice_info = type(variable.slice_info)()
+    slice_info.CopyFrom(variable.slice_info)
+    slice_info.full_name = wholes[slice_info.full_name]
+    return replace(variable, slice_info=slice_info)
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:

@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     EQUAL_SIZES,
     GATHERS,
     IMAGE_SCALINGS,
+    LOOP_CONDITION,
     WHILE_LOOPS,
     GraphIndex,
     traversal,
@@ -59,6 +60,8 @@ _ELEMENT_SHAPES = {
     "TensorListReserve": 0,
     "TensorListStack": 1,
 }
+_SEGMENTED = ("Max", "Mean", "Min", "Prod", "Sum")
+_ROW_READERS = GATHERS | {"GatherNd", "Slice", "StridedSlice"}
 _STEPS = 1000
 
 
@@ -515,18 +518,91 @@ def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant
     """
     index = consumer.index
     for loop in index.consumer_lists[consumer.op]:
-        if index.types[loop] not in WHILE_LOOPS:
-            continue
-        for source, _ in index.input_tensors(loop):
-            bounds = [source, *(index.input_lists[source] if index.types[source] == "Max" else ())]
-            for op in (op for op in bounds if index.types[op] in CONSTANTS):
-                if constant_integers(index, index.nodes[op]) == [was]:
-                    yield StaleConstant(index.names[op], was, None, index.names[loop])
-        name = index.nodes[loop].attr["cond"].func.name
-        nodes = index.extras.function(name).node_def if name in index.functions else ()
-        for node in nodes:
-            if node.op in CONSTANTS and constant_integers(index, node) == [was]:
-                yield StaleConstant(node.name, was, None, index.names[loop], function=name)
+        if index.types[loop] in WHILE_LOOPS:
+            yield from _rounds(index, loop, was)
+
+
+def _rounds(index: GraphIndex, loop: int, was: int) -> Iterator[StaleConstant]:
+    """The constants that can be the number of rounds of a loop, in its inputs and in its
+    condition.
+    """
+    for source, _ in index.input_tensors(loop):
+        bounds = [source, *(index.input_lists[source] if index.types[source] == "Max" else ())]
+        for op in (op for op in bounds if index.types[op] in CONSTANTS):
+            if constant_integers(index, index.nodes[op]) == [was]:
+                yield StaleConstant(index.names[op], was, None, index.names[loop])
+    name = index.nodes[loop].attr["cond"].func.name
+    nodes = index.extras.function(name).node_def if name in index.functions else ()
+    for node in nodes:
+        if node.op in CONSTANTS and constant_integers(index, node) == [was]:
+            yield StaleConstant(node.name, was, None, index.names[loop], function=name)
+
+
+def _loop_over_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The number of rounds of a loop whose body reads a tensor row by row."""
+    index = consumer.index
+    name = index.nodes[consumer.op].attr["body"].func.name
+    if name not in index.functions:
+        return
+    body = index.extras.function(name)
+    read_by_row = {
+        node.input[0].partition(":")[0] for node in body.node_def if node.op in _ROW_READERS
+    }
+    for argument, of in zip(body.signature.input_arg, consumer.read, strict=False):
+        for position, was, _ in consumer.changes.dimensions(of):
+            if position == 0 and argument.name in read_by_row:
+                yield from _rounds(index, consumer.op, was)
+
+
+def _loop_of_tensorflow_1_over_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The number of rounds of a loop of TensorFlow 1 which reads a tensor that enters it row by
+    row.
+    """
+    index, enter = consumer.index, consumer.op
+    is_read_by_row = any(
+        index.types[reader] in _ROW_READERS and index.input_lists[reader][0] == enter
+        for reader in index.consumer_lists[enter]
+    )
+    sizes = [was for k, was, _ in consumer.changes.dimensions(consumer.read[0]) if k == 0]
+    if not is_read_by_row or not sizes:
+        return
+    frame = index.nodes[enter].attr["frame_name"].s
+    entering = {
+        op
+        for op, kind in enumerate(index.types)
+        if kind == "Enter" and index.nodes[op].attr["frame_name"].s == frame
+    }
+    variables = {merge for op in entering for merge in index.consumer_lists[op]}
+    conditions = [
+        condition
+        for variable in variables
+        for condition in index.consumer_lists[variable]
+        if any(
+            index.types[each] in LOOP_CONDITION | {"LogicalAnd"}
+            for each in index.consumer_lists[condition]
+        )
+    ]
+    for condition in conditions:
+        for bound in index.input_lists[condition]:
+            source = index.input_lists[bound][0] if bound in entering else bound
+            if (
+                index.types[source] in CONSTANTS
+                and constant_integers(index, index.nodes[source]) == sizes[:1]
+            ):
+                yield StaleConstant(index.names[source], sizes[0], None, index.names[condition])
+
+
+def _segments(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Constant numbers of segments, one for each row, and a count of segments that the rows had."""
+    index, (rows, (numbers, port), *_) = consumer.index, consumer.read
+    shape = index.shape(numbers, port) if index.types[numbers] in CONSTANTS else None
+    count = consumer.sizes(2) if len(consumer.read) > 2 else []
+    for position, was, _ in consumer.changes.dimensions(rows):
+        if position == 0 and shape and shape[0] == was:
+            sizes = tuple(size or 0 for size in shape)
+            yield StaleConstant(index.names[numbers], sizes, None, index.names[consumer.op])
+        if position == 0 and [entry.value for entry in count] == [was]:
+            yield consumer.stale(2, count, 0, None)
 
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -761,6 +837,10 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "StridedSlice": _strided_slice,
     "TensorListFromTensor": _list_of_rows,
     "Unpack": _parts,
+    "Enter": _loop_of_tensorflow_1_over_rows,
+    **dict.fromkeys([f"Segment{how}" for how in _SEGMENTED], _segments),
+    **dict.fromkeys([f"UnsortedSegment{how}" for how in _SEGMENTED], _segments),
+    **dict.fromkeys(WHILE_LOOPS, _loop_over_rows),
 }
 # Ops that need not read a tensor that has another shape.
 _ANYWHERE: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {

@@ -20,6 +20,7 @@ from tfgraphwidget.edits import (
     NodeChange,
     Patch,
     apply_patch,
+    may_be_gradient_of,
     track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError
@@ -417,11 +418,15 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
     """
     notes: list[str] = []
     scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
-    scopes = dict.fromkeys(match.group() for match in map(scope.match, index.names) if match)
+    matches = [match for match in map(scope.match, index.names) if match]
+    scopes = dict.fromkeys(
+        match.group() for match in matches if may_be_gradient_of(index, match.string, op)
+    )
     attributes = graph.extras.function(function).attr
     if scopes:
         notes.append(
-            f"{names_text(list(scopes))} computes the gradient of {op!r} before the edit; "
+            f"{names_text(list(scopes))} {'computes' if len(scopes) == 1 else 'compute'} the "
+            f"gradient of {op!r} before the edit; "
             + in_cell("add the gradient of the edited function: tf.gradients(ys, xs).")
         )
     elif _BACKWARD in attributes:

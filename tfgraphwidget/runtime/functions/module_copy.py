@@ -210,11 +210,26 @@ class ModuleCopy(tf.Module):
         """The TensorSpecs of the first argument, nested as it is; None where there is none."""
         return next(iter(self._structure.example.arguments.values()), None)
 
+    def take_regularizers(self, by_handle: Mapping[int, object]) -> None:
+        """Give the module's layer the regularizers of the originals.
+
+        Args:
+            by_handle: The regularizers of Keras variables, by id of the handle.
+        """
+        originals = [self._original(name) for name in self._names]
+        pairs = zip(originals, (*self.own, *self.shared), strict=True)
+        # Not as an attribute: TensorFlow would save it.
+        self.__dict__["regularizers"] = [
+            by_handle.get(id(getattr(variable if original is None else original, "handle", None)))
+            for original, variable in pairs
+        ]
+
     def layer(self, **options: Any) -> Any:
         """This module as a `keras.layers.Layer`, which another Keras model can have:
         `module.layer()(x)`.
 
-        Keras trains, counts and saves the module's variables, which are the same ones.
+        Keras trains, counts and saves the module's variables, which are the same ones, with the
+        regularizers that a Keras model gave them; other losses of that model it does not have.
         `keras.models.load_model` finds the layer in a ".keras" file after `tgw.ModuleLayer` was
         named once.
 

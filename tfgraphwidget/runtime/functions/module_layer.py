@@ -16,7 +16,7 @@ import base64
 import io
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         count: How many arguments the module takes; None for those of `module`.
         is_differentiable: Whether TensorFlow can differentiate the module; None for what `module`
             says. If it cannot, a gradient is refused in a sentence.
+        regularizers: One for each variable, or None; None for those of `module`.
         options: What every layer of Keras has: `name`, `trainable`, `dtype`.
     """
 
@@ -49,6 +50,7 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         parameters: Mapping[str, str] | None = None,
         count: int | None = None,
         is_differentiable: bool | None = None,
+        regularizers: Sequence[Any] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(autocast=False, **options)
@@ -63,7 +65,13 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             if hasattr(module, "first_argument")
             else next(iter(module.run.concrete_functions[0].structured_input_signature[0]), None)
         )
-        for variable in (*module.own, *module.shared):
+        variables = (*module.own, *module.shared)
+        if regularizers is None:
+            regularizers = vars(module).get("regularizers")
+        self._regularizers = [
+            keras.regularizers.get(each) for each in regularizers or [None] * len(variables)
+        ]
+        for variable, regularizer in zip(variables, self._regularizers, strict=True):
             name = variable.name.removesuffix(":0").replace("/", "_")
             tracked = keras.Variable(
                 variable,
@@ -72,6 +80,7 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
                 shape=variable.shape,
                 name=name,
             )
+            tracked.regularizer = regularizer
             self._track_variable(tracked)
         self.build(None)  # as all variables are there
 
@@ -138,6 +147,7 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             "parameters": self._parameters,
             "count": self._count,
             "is_differentiable": self._is_differentiable,
+            "regularizers": [keras.regularizers.serialize(each) for each in self._regularizers],
         }
 
     @classmethod

@@ -63,8 +63,10 @@ _WAY_OUT = "or no device" + either(
     ': device="" in clone and place, clear_devices=True in add, no tf.device in a function', ""
 )
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
-Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
-"""Device type, label, and for each attribute the dtypes that the kernel takes."""
+Kernel = tuple[str, str, tuple[tuple[str, frozenset[object]], ...]]
+"""Device type, label, and for each attribute the values that the kernel takes: numbers of dtypes,
+as a rule; texts such as the `data_format` of a DepthToSpace.
+"""
 
 _registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
 _devices: WeakKeyDictionary[object, tuple[Device, ...]] = WeakKeyDictionary()  # of each session
@@ -172,7 +174,7 @@ class _Kernels:
             node.op,
             types,
             "_kernel" in attributes,
-            *[_dtypes(attributes, name) for name in names],
+            *[_values_of(attributes, name) for name in names],
         )
         cached = self._cache.get(key)
         if cached is None:
@@ -193,7 +195,7 @@ def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collect
     return any(
         (device in types or device == _EVERYWHERE)
         and kernel_label == label
-        and all(allowed.issuperset(_dtypes(attributes, name)) for name, allowed in constraints)
+        and all(allowed.issuperset(_values_of(attributes, name)) for name, allowed in constraints)
         for device, kernel_label, constraints in kernels
     )
 
@@ -205,7 +207,7 @@ def _kernels(op_type: str) -> tuple[Kernel, ...]:
             (
                 k.device_type,
                 k.label,
-                tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint),
+                tuple((c.name, frozenset(_values(c.allowed_values))) for c in k.constraint),
             )
             for k in registered_kernels(op_type)
         )
@@ -217,21 +219,27 @@ def _constrained_attributes(op_type: str) -> tuple[str, ...]:
     return tuple({name: None for _, _, constraints in _kernels(op_type) for name, _ in constraints})
 
 
-def _dtypes(attributes: Mapping[str, AttrValue], name: str) -> tuple[int, ...]:
-    """Return the numbers of the dtypes that an attribute names; none if it is missing."""
-    if name not in attributes:
-        return ()
-    value = attributes[name]
-    return tuple(value.list.type) if value.HasField("list") else (value.type,)
+def _values_of(attributes: Mapping[str, AttrValue], name: str) -> tuple[object, ...]:
+    """Return the values of an attribute, the numbers of dtypes; none if it is missing."""
+    return _values(attributes[name]) if name in attributes else ()
+
+
+def _values(value: AttrValue) -> tuple[object, ...]:
+    """Return the value of an AttrValue, or those of a list."""
+    kind = value.WhichOneof("value")
+    if kind == "list":
+        return (*value.list.type, *value.list.s, *value.list.i, *value.list.b)
+    return () if kind is None else (getattr(value, kind),)
 
 
 def _no_kernel(
     name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]
 ) -> SessionRefused:
-    dtypes = dict.fromkeys(
-        number for attr in _constrained_attributes(op_type) for number in _dtypes(attributes, attr)
-    )
-    of = f" of {names_text([dtype_name(number) for number in dtypes])}" if dtypes else ""
+    values = [attributes[attr] for attr in _constrained_attributes(op_type) if attr in attributes]
+    dtypes = [number for value in values for number in (value.type, *value.list.type) if number]
+    texts = [dtype_name(number) for number in dtypes]
+    texts += [value.s.decode(errors="replace") for value in values if value.s]
+    of = f" of {names_text(list(dict.fromkeys(texts)))}" if texts else ""
     return SessionRefused(
         f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on "
         f"{names_text(sorted(types))}, so that the session could run nothing any more; leave it "

@@ -106,6 +106,18 @@ def keras_infos(thing: object) -> dict[int, CaptureInfo]:
     }
 
 
+def keras_regularizers(model: KerasModel | None) -> dict[int, Any]:
+    """The regularizers of the variables of a Keras model that have some, by id of the handle; none
+    for None.
+    """
+    variables = () if model is None else model.variables
+    return {
+        id(v.value.handle): v.regularizer
+        for v in variables
+        if isinstance(v.value, tf.Variable) and v.regularizer is not None
+    }
+
+
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
     model represents.
@@ -132,6 +144,9 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
         for node in functional_nodes(model):
             if not node.is_input:
                 arguments, options = node.arguments.fill_in(by_id)
+                # Else a layer of augmentation does what it does in training.
+                if "training" in inspect.signature(node.operation.call).parameters:
+                    options = {**options, "training": False}
                 results = dict(
                     zip(
                         node.outputs,

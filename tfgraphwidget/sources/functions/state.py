@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with
+from tfgraphwidget.sources.live.captures import CapturedVariable
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source, StoredCaptures
@@ -81,7 +82,7 @@ class CapturedState:
             for outside, inside in self.outermost.graph.captures
             if inside.op.name not in captures.alias and hasattr(outside, "numpy")
         }
-        captured |= {name: captured.variable for name, captured in captures.variables.items()}
+        captured |= {name: _as_its_owner_has_it(of) for name, of in captures.variables.items()}
         origins = self.body.origins
         if origins is None:
             return captured
@@ -129,6 +130,16 @@ class CapturedState:
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Export the live table."""
         return _export_table(self._live[name], dtypes)
+
+
+def _as_its_owner_has_it(captured: CapturedVariable) -> tf.Variable:
+    """The variable, trainable or not as its owner says: a layer of Keras that does not train holds
+    variables of which TensorFlow thinks otherwise.
+    """
+    variable, trainable = captured.variable, captured.info.trainable
+    if getattr(variable, "trainable", trainable) == trainable:
+        return variable
+    return variable_view(variable, trainable=trainable)
 
 
 @dataclass(frozen=True, eq=False)
