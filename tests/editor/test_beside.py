@@ -336,3 +336,38 @@ def test_pairs_by_hand_are_compared_kept_and_undone(tmp_path: Path) -> None:
         both.pair("net/Relu", "nowhere")
     with pytest.raises(GraphEditError, match="pairs are of two models"):
         tgw.edit(graph()).beside().pair("x", "x")
+
+
+def test_ops_of_functions_that_are_compared_in_place_of_calls_are_shown_at_these(
+    tmp_path: Path,
+) -> None:
+    """Of two signatures one was frozen: what only the other one has is in functions."""
+
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable(np.eye(4, dtype=np.float32))
+            self.v = tf.Variable(np.ones([4, 2], np.float32))
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def embed(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"e": tf.nn.l2_normalize(tf.matmul(x, self.w), 1)}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def classify(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"p": tf.nn.softmax(tf.matmul(self.embed(x)["e"], self.v))}
+
+    model = Model()
+    signatures = {"embed": model.embed, "classify": model.classify}
+    tf.saved_model.save(model, str(tmp_path / "saved"), signatures)
+    tgw.edit(tmp_path / "saved", signature="classify").save(tmp_path / "one.pb", frozen=True)
+    whole = tgw.edit(tmp_path / "saved")
+    whole.view.leave(0)
+    for one, other in ((whole, tmp_path / "one.pb"), (tmp_path / "one.pb", whole)):
+        both = tgw.beside(one, other)
+        assert both.difference.removed or both.difference.added
+        for step in document(both)["steps"]:
+            for name, editor in ((step["before"], both.before), (step["after"], both.after)):
+                scope = name.rstrip("/") + "/"
+                assert not name or name in editor or any(op.name.startswith(scope) for op in editor)
+        assert both.save(tmp_path / "both.html").exists()

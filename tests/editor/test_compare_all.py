@@ -217,6 +217,35 @@ def test_the_first_round_of_a_loop_in_a_loop_is_found() -> None:
     assert not compared(nested_loops(), nested_loops())
 
 
+@pytest.mark.usefixtures("old_control_flow")
+@pytest.mark.parametrize("is_loop_now", [True, False])
+@pytest.mark.parametrize("rounds", [3, 4])
+def test_what_is_in_a_loop_is_no_tensor_outside_of_one(rounds: int, is_loop_now: bool) -> None:
+    """A loop beside the same rounds one after the other: one MatMul is not the three."""
+    weights = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+
+    def network(rounds: int, is_loop: bool) -> tf.Graph:
+        def layer(x: tf.Tensor) -> tf.Tensor:
+            return tf.tanh(tf.matmul(x, weights))
+
+        def build(x: tf.Tensor) -> tf.Tensor:
+            if is_loop:
+                return v1.while_loop(
+                    lambda i, _: i < rounds, lambda i, y: (i + 1, layer(y)), [0, x]
+                )[1]
+            for _ in range(rounds):
+                x = layer(x)
+            return x
+
+        return graph_of(build)
+
+    found = compared(network(rounds, is_loop_now), network(3, not is_loop_now))
+    assert found["y"].differs == (rounds != 3)
+    assert not any("MatMul" in name or "Tanh" in name for name in found.matched)
+    first = found.first_divergence
+    assert first is None if rounds == 3 else first is not None and first.tensor == "y:0"
+
+
 def test_a_loop_in_a_loop_that_keeps_lists_for_gradients_is_looked_into() -> None:
     """The outer loop has lists of the lists of the inner one, which have no values in Python."""
 

@@ -251,7 +251,7 @@ class Beside(ArgumentChecks):
             "ops": self._partners.exceptions,
             "pairs": [*self.pairs.items()],
             "evidence": self._evidence(),
-            "steps": [asdict(structure.with_neighbor(step)) for step in steps[:MAX_STEPS]],
+            "steps": [asdict(structure.to_shown_ops(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
         }

@@ -28,8 +28,8 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     Effect,
     GraphIndex,
-    InlinedGraph,
     Loop,
+    MatchedGraphs,
     called_functions,
     corresponding_tensors,
     effect_of,
@@ -537,9 +537,8 @@ class Comparer:
 
     def _in_loop(self, name: str, loop: Loop) -> FirstDivergence:
         """The first divergence in the first round of a loop in which something differs."""
-        rounds = _Rounds(self, loop)
         try:
-            diverging_round = rounds.first()
+            diverging_round = _Rounds(self, loop).first()
         except (SessionRefused, GraphEditError) as refusal:
             return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}")
         if diverging_round is None:
@@ -650,22 +649,14 @@ def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
     raise GraphEditError("The other graph has no such loop with a condition.")
 
 
-def paired_names(
-    before: GraphIndex | InlinedGraph,
-    now: GraphIndex | InlinedGraph,
-    renamed: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """{tensor of `now`: the tensor of `before` that it is}.
+def paired_names(matched: MatchedGraphs) -> dict[str, str]:
+    """{tensor of the second graph: the tensor of the first that it is}.
 
     Args:
-        before: The first graph.
-        now: The second graph.
-        renamed: Names of ops in `before` -> names in `now`, as far as they are known.
+        matched: The graphs, and which op of the one is which of the other.
     """
-    pairs = corresponding_tensors(before, now, renamed)
-    old, new = (
-        graph.index if isinstance(graph, InlinedGraph) else graph for graph in (before, now)
-    )
+    pairs = corresponding_tensors(matched)
+    old, new = matched.before.index, matched.after.index
     pairs |= _replaced_ops(old, new, pairs)
     return {
         f"{new.names[op]}:{port}": f"{old.names[was]}:{was_port}"

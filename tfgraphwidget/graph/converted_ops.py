@@ -77,18 +77,15 @@ def is_converted(index: GraphIndex) -> bool:
     return False
 
 
-def converted_pairs(model: GraphIndex, converted: GraphIndex) -> dict[int, int]:
-    """{op of a model: op of what was made of it that gives the same tensor}."""
-    return _Pairing(model, converted).pairs()
-
-
-def converted_axes(model: GraphIndex, converted: GraphIndex) -> dict[str, Axes]:
-    """{tensor of what was made of a model: the order of its axes}, for those that are not in the
-    order of the model.
+def converted_pairs(
+    model: GraphIndex, converted: GraphIndex
+) -> tuple[dict[int, int], dict[str, Axes]]:
+    """{op of a model: op of what was made of it that gives the same tensor}, and {tensor of what
+    was made of it: the order of its axes} for those that are not in the order of the model.
     """
     pairing = _Pairing(model, converted)
-    pairing.pairs()
-    return {
+    pairs = pairing.pairs()
+    return pairs, {
         f"{converted.names[op]}:{port}": axes
         for op, axes in pairing.axes.items()
         if axes
