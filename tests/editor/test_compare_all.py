@@ -387,6 +387,85 @@ def test_fused_batch_norm_is_what_its_parts_are() -> None:
     assert compared(normed(True, 2e-3), normed(False))["y"].differs
 
 
+@pytest.mark.parametrize("wrong", ["", "weight", "at the end"])
+def test_a_product_in_another_order_is_no_divergence(wrong: str) -> None:
+    """An optimizer leaves the name of (x · 0.5) · erfc(x) 's first product to erfc(x) · 0.5."""
+
+    def gelu(x: tf.Tensor, *, is_optimized: bool) -> tf.Tensor:
+        erfc = tf.math.erfc(tf.negative(x, name="negated"), name="erfc")
+        half = tf.constant(0.5, name="half")
+        if is_optimized:
+            return tf.multiply(x, tf.multiply(erfc, half, name="mul"), name="mul_1")
+        return tf.multiply(tf.multiply(half, x, name="mul"), erfc, name="mul_1")
+
+    def graph(*, is_optimized: bool) -> tf.Graph:
+        factor = 2.0 if is_optimized and wrong == "weight" else 1.0
+
+        def build(x: tf.Tensor) -> tf.Tensor:
+            y = gelu(
+                tf.multiply(x, tf.constant(factor, name="w"), name="z"), is_optimized=is_optimized
+            )
+            y = tf.tanh(y + 1.0, name="tanh")
+            is_wrong = is_optimized and wrong == "at the end"
+            return tf.identity(tf.exp(y) if is_wrong else tf.sin(y), name="end")
+
+        return graph_of(build)
+
+    found = compared(graph(is_optimized=True), graph(is_optimized=False))
+    first = found.first_divergence
+    if not wrong:
+        assert not found
+        assert found.not_compared[comparing.OTHER_VALUE] == ("mul:0",)
+    elif wrong == "weight":
+        assert first is not None
+        assert first.tensor == "w:0"
+        assert comparing.OTHER_VALUE not in found.not_compared  # all that it leads to differs
+    else:
+        assert first is not None
+        assert first.op_type == "Exp"
+        assert found.not_compared[comparing.OTHER_VALUE] == ("mul:0",)
+
+
+def test_an_input_that_is_another_one_is_a_divergence_where_an_integer_agrees() -> None:
+    """Which number is the largest says little of the others."""
+
+    def graph(*, is_wrong: bool) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            scores = tf.multiply(tf.exp(x) if is_wrong else x, 2.0, name="scores")
+            return tf.argmax(scores, 1, name="best")
+
+        return graph_of(build)
+
+    found = compared(graph(is_wrong=True), graph(is_wrong=False))
+    assert found["y"].same
+    assert found.first_divergence is not None
+    assert found.first_divergence.tensor == "scores:0"
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_channels_that_come_first_are_no_divergence(size: int) -> None:
+    """What is between two transpositions has other axes, even where these are as long."""
+
+    def graph(*, is_first: bool, slope: float = 0.2) -> tf.Graph:
+        with tf.Graph().as_default() as graph:
+            y = v1.placeholder(tf.float32, [2, 4, size, 4], name="x")
+            y = tf.transpose(y, [0, 3, 1, 2], name="there") if is_first else y
+            bias = np.linspace(-1, 1, 4, dtype=np.float32)
+            y = tf.nn.bias_add(y, bias, "NCHW" if is_first else "NHWC", name="bias")
+            y = tf.nn.leaky_relu(y, slope, name="activation")
+            y = tf.reduce_mean(y, [2, 3] if is_first else [1, 2], name="pool")
+            tf.tanh(y, name="y")
+        return graph
+
+    rows = np.random.default_rng(0).normal(size=(2, 4, size, 4)).astype(np.float32)
+    plain = graph(is_first=False)
+    found = tgw.edit(graph(is_first=True)).compare({"x": rows}, plain, "all")
+    assert not found
+    assert {"bias:0", "activation:0"} <= set(found.not_compared[comparing.OTHER_VALUE])
+    assert {"pool:0", "y:0"} <= found.matched.keys()
+    assert tgw.edit(graph(is_first=True, slope=0.3)).compare({"x": rows}, plain, "all")["y"].differs
+
+
 def test_random_tensors_are_left_out_with_what_depends_on_them() -> None:
     def noisy(factor: float = 1.0) -> tf.Graph:
         return graph_of(

@@ -264,6 +264,21 @@ def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: P
     assert len(compared) >= 2
 
 
+def test_what_an_input_of_integers_rounds_is_no_divergence(tmp_path: Path) -> None:
+    model = with_values(two_inputs())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tf.int8
+    file.write_bytes(convert(converter, model, "integers"))
+    compared = tgw.edit(folder, signature="serving_default").compare(feeds_of(model), file, "all")
+    inputs = [each for each in compared if each.name in ("a:0", "b:0")]
+    assert len(inputs) == 2
+    assert not any(each.same or each.differs for each in inputs)
+    assert compared.first_divergence is None
+
+
 def test_an_edited_model_of_tensorflow_lite_is_not_run(tmp_path: Path) -> None:
     model = with_values(two_inputs())
     file = tmp_path / "model.tflite"

@@ -9,6 +9,7 @@ differs. `diverging_calls` goes on inside of functions.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -20,6 +21,7 @@ import numpy as np
 from tfgraphwidget import runtime
 from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
 from tfgraphwidget.editor.graph_run import Values
+from tfgraphwidget.editor.other_values import ops_of_other_values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
@@ -69,10 +71,10 @@ RANDOM = "which are random: they differ from run to run"
 NO_PARTNER = "without a partner in the other graph"
 ONLY_THERE = "of the other graph, without a partner here"
 NO_WEIGHT = "of which one graph has no value"
+OTHER_VALUE = "which are other tensors there, and what is computed from them agrees"
 WHAT = "tensor"
 
 _MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
-_NO_EFFECT = "The outputs agree: what differs has no effect on them on these feeds."
 _LAST_ROUND = "The values are those of the last round of the loop"
 _ALL_ROUNDS = (1 << 31) - 1  # more than any loop has: it ends by its own condition
 
@@ -219,6 +221,7 @@ class Comparer:
         self._set_values(self._fetches_of_both())
         self.compare(self.compared_names)
         self.set_tolerances()
+        self._leave_out_other_values()
         return self._result(self._failures())
 
     def _result(self, fails: tuple[str, ...]) -> Comparison:
@@ -230,6 +233,23 @@ class Comparer:
                     self._leave_out(name, ONLY_THERE)
         reasons = {reason: tuple(names) for reason, names in self._reasons.items()}
         return Comparison(tuple(self.differences.values()), first, reasons, fails=fails, what=WHAT)
+
+    def _leave_out_other_values(self) -> None:
+        """Leave out what differs and is no divergence; see `other_values`."""
+        by_op = defaultdict[int, list[TensorDifference]](list)
+        for name, each in self.differences.items():
+            by_op[self.now.index.op(name)].append(each)
+        for op in ops_of_other_values(self.now.index, self.orders[1], by_op, self._reads_others):
+            for each in by_op[op]:
+                del self.differences[each.name]
+                self._leave_out(each.name, OTHER_VALUE)
+
+    def _reads_others(self, op: int) -> bool:
+        """Whether an op reads other tensors than its partner, whatever their order."""
+        name = _tensors(self.now.index, op)[0]
+        other = self.before.index.op(self.pairs[name])
+        reads = {self.pairs.get(tensor) for tensor in input_tensors(self.now.index, op)}
+        return reads != {*input_tensors(self.before.index, other)}
 
     def _leave_out(self, name: str, reason: str) -> None:
         self._reasons.setdefault(reason, []).append(name)
@@ -750,8 +770,10 @@ def _variances(
         own = rounding.epsilon(*(index.dtypes(op)))
         if not sources:
             is_cast = any(each.dtypes[0] != each.dtypes[1] for each in outputs)
-            # A converter rounds constants that it also lays out otherwise, so they have no partner.
-            is_rounded = not outputs and own > rounding.epsilon("float32")
+            # A converter rounds constants that it also lays out otherwise, so they have no partner;
+            # and an input of integers what is fed.
+            finest = max((rounding.epsilon(*each.dtypes) for each in outputs), default=0.0)
+            is_rounded = own > max(finest, rounding.epsilon("float32"))
             variances[op] = own**2 if is_cast or is_rounded else 0.0
             continue
         if not own:
