@@ -246,6 +246,32 @@ def test_what_is_in_a_loop_is_no_tensor_outside_of_one(rounds: int, is_loop_now:
     assert first is None if rounds == 3 else first is not None and first.tensor == "y:0"
 
 
+@pytest.mark.usefixtures("old_control_flow")
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("loop", [tf.map_fn, tf.scan])
+def test_the_round_of_a_tensor_array_is_found(loop: Callable[..., tf.Tensor], row: int) -> None:
+    """A number that orders the rounds is all that leaves such a loop. Whatever the row, the last
+    one too, there is one that alone differs.
+    """
+
+    def graph(limit: Callable[[tf.Tensor], tf.Tensor]) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            large = tf.constant(np.eye(3, dtype=np.float32)[:, row : row + 1] * 9)
+
+            def body(*rows: tf.Tensor) -> tf.Tensor:
+                return limit(tf.multiply(rows[-1], 1.0, name="row"), name="limit")
+
+            initial = {"initializer": tf.zeros([4])} if loop is tf.scan else {}
+            return loop(body, tf.abs(x) + large, **initial)
+
+        return graph_of(build)
+
+    first = compared(graph(tf.nn.relu), graph(tf.nn.relu6)).first_divergence
+    assert first is not None
+    assert (first.op.rpartition("/")[2], first.op_type, first.round) == ("limit", "Relu", row + 1)
+    assert not compared(graph(tf.nn.relu6), graph(tf.nn.relu6))
+
+
 def test_a_loop_in_a_loop_that_keeps_lists_for_gradients_is_looked_into() -> None:
     """The outer loop has lists of the lists of the inner one, which have no values in Python."""
 

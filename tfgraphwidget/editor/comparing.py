@@ -24,6 +24,7 @@ from tfgraphwidget.editor.graph_run import Values
 from tfgraphwidget.editor.other_values import ops_of_other_values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
+    EXIT,
     HANDLE_DTYPES,
     HANDLES,
     NEXT,
@@ -485,11 +486,17 @@ class Comparer:
         weight = self._weight_upstream(op)
         if weight is not None:
             return self.divergence(name, weight)
-        loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, op))), None)
-        if loop is not None:
-            return self._in_loop(name, loop)
+        for each in (op, *self._exits(op)):
+            loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, each))), None)
+            if loop is not None:
+                return self._in_loop(name, loop)
         self.calls = self._calls_downstream(name)
         return self.divergence(name)
+
+    def _exits(self, op: int) -> list[int]:
+        """What leaves loops of what an op reads: of the rounds of a TensorArray it shows nothing."""
+        index = self.now.index
+        return [source for source in index.input_lists[op] if index.types[source] in EXIT]
 
     def _calls_downstream(self, name: str) -> list[tuple[str, str]]:
         """The outputs of calls, before and now, that a tensor is, or that its op reads without
@@ -556,13 +563,16 @@ class Comparer:
     # Rounds of v1 loops
 
     def _in_loop(self, name: str, loop: Loop) -> FirstDivergence:
-        """The first divergence in the first round of a loop in which something differs."""
+        """The first divergence in the first round of a loop in which something differs, of a tensor
+        that is in it, or that is made of what leaves it.
+        """
+        is_inside = self.now.index.op(name) in loop.ops
         try:
             diverging_round = _Rounds(self, loop).first()
         except (SessionRefused, GraphEditError) as refusal:
-            return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}")
+            return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}" if is_inside else "")
         if diverging_round is None:
-            return self.divergence(name, note=f"{_LAST_ROUND}.")
+            return self.divergence(name, note=f"{_LAST_ROUND}." if is_inside else "")
         number, differences = diverging_round
         first = next(each for each in differences if differences[each].differs)
         self.differences |= differences
@@ -730,7 +740,8 @@ def _replaced_ops(
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
     """The ops in the order of evaluation: each after what it reads and waits for, and shortly
-    before what reads it. Loops are cut where a round hands over to the next.
+    before what reads it. Loops are cut where a round hands over to the next; what leaves one comes
+    after what a round gives.
 
     Args:
         outputs: What is evaluated first; all other ops follow.
@@ -744,7 +755,8 @@ def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
             op = stack[-1]
             if state[op] == 0:
                 state[op] = 1
-                reads = (*index.input_lists[op], *index.control_lists[op])
+                reads = [*index.input_lists[op], *index.control_lists[op]]
+                reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
                 stack += [
                     source
                     for source in reversed(reads)
@@ -756,6 +768,20 @@ def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
                 state[op] = 2
                 order.append(op)
     return order
+
+
+def _given_by_rounds(index: GraphIndex, leaving: int) -> list[int]:
+    """What the rounds of a loop hand over to the next ones of a value that leaves it: the rounds of
+    a TensorArray show in nothing else, for what leaves is a number that orders them.
+    """
+    return [
+        source
+        for switch in index.input_lists[leaving]
+        for merge in index.input_lists[switch]
+        for handed_over in index.input_lists[merge]
+        if index.types[handed_over] in NEXT
+        for source in index.input_lists[handed_over]
+    ]
 
 
 def _variances(
