@@ -527,6 +527,27 @@ def test_nothing_runs_that_changes_a_state_unless_the_outputs_need_it(tmp_path: 
     assert any("after:0" in names for names in found.not_compared.values())
 
 
+def test_a_training_step_does_not_run_for_what_reads_a_variable_after_it() -> None:
+    """The powers of Adam are read after the step that the input leads to."""
+
+    def training(rate: float) -> tgw.GraphEditor:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            w = v1.get_variable("w", initializer=tf.ones([4, 2]), use_resource=True)
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+            v1.train.AdamOptimizer(rate).minimize(loss)
+            session = v1.Session(graph=graph)
+            session.run(v1.global_variables_initializer())
+        return tgw.edit(graph, session=session)
+
+    found = training(0.1).compare({"x": X}, training(0.01), "all")
+    assert [each.name for each in found if each.differs] == ["Adam/learning_rate:0"]
+    assert {"loss:0", "w/Read/ReadVariableOp:0", "gradients/MatMul_grad/MatMul_1:0"} <= set(
+        found.matched
+    )
+    assert comparing.RANDOM not in found.not_compared
+
+
 # What one graph cannot do
 
 

@@ -494,7 +494,7 @@ class Comparer:
         return self.divergence(name)
 
     def _exits(self, op: int) -> list[int]:
-        """What leaves loops of what an op reads: of the rounds of a TensorArray it shows nothing."""
+        """What leaves loops of what an op reads: it shows nothing of a TensorArray's rounds."""
         index = self.now.index
         return [source for source in index.input_lists[op] if index.types[source] in EXIT]
 

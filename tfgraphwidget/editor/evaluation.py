@@ -183,7 +183,9 @@ class Evaluator:
             )
             sides = (other.source, signatures), (executor.source, executor.signatures)
             if all(of or _can_have_signatures(source) for source, of in sides):
-                new_names = dict(changes.renamed) if is_whole else None
+                # A converter gives the same results other names.
+                is_one_kind = is_converted(other.index) == is_converted(index)
+                new_names = dict(changes.renamed) if is_whole and is_one_kind else None
                 changes = replace(
                     changes,
                     signatures=signature_changes(signatures, executor.signatures, new_names),
@@ -375,9 +377,13 @@ class Evaluator:
                 "compare: the tensors that are named are none; name some, or leave them out "
                 "for the outputs of the graph."
             )
-        if not names:
-            with contextlib.nullcontext() if strict else contextlib.suppress(GraphEditError):
-                names = tuple(default_outputs(now.index, feeds))
+        if not names and strict:
+            names = tuple(default_outputs(now.index, feeds))
+        elif (
+            not names
+        ):  # without a training step, which would run for what reads a variable after it
+            with contextlib.suppress(GraphEditError):
+                names = tuple(_before_updates(now.index, default_outputs(now.index, feeds)))
         return {name: matching.original(name) for name in names}
 
     # Values
