@@ -371,3 +371,34 @@ def test_ops_of_functions_that_are_compared_in_place_of_calls_are_shown_at_these
                 scope = name.rstrip("/") + "/"
                 assert not name or name in editor or any(op.name.startswith(scope) for op in editor)
         assert both.save(tmp_path / "both.html").exists()
+
+
+@pytest.mark.parametrize("saved", ["before", "after", "both"])
+@pytest.mark.parametrize("by", ["argument", "method"])
+def test_pairs_by_hand_are_kept_in_a_saved_editor(saved: str, by: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_bytes(graph("net").as_graph_def().SerializeToString())
+    (tmp_path / "b.pb").write_bytes(graph("tower").as_graph_def().SerializeToString())
+    given = {"net/Add": "tower/Relu"}
+    both = tgw.beside(
+        tmp_path / "a.pb", tmp_path / "b.pb", pairs=given if by == "argument" else None
+    )
+    if by == "method":
+        both.pair("net/Add", "tower/Relu")
+    before, after = tmp_path / "a.pb", tmp_path / "b.pb"
+    if saved in ("before", "both"):
+        before = both.before.save(tmp_path / "a.tgw")
+    if saved in ("after", "both"):
+        after = tgw.edit(both.after.save(tmp_path / "b.tgw")).save(tmp_path / "c.tgw")
+    again = tgw.beside(before, after)
+    assert again.pairs == given
+    assert [pair.name for pair in again.difference.pairs if pair.evidence == "hand"] == [
+        "tower/Relu"
+    ]
+    assert tgw.beside(before, after, pairs={}).pairs == {}
+    assert tgw.beside(before, graph("tower")).pairs == {}
+    both.pair("net/Relu", "tower/Add")
+    both.unpair()
+    both.unpair()
+    path = both.after.save(tmp_path / "d.tgw")
+    expected = given if by == "argument" else {}
+    assert tgw.beside(tmp_path / "a.pb", path).pairs == expected
