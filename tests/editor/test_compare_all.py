@@ -241,9 +241,15 @@ def test_what_is_in_a_loop_is_no_tensor_outside_of_one(rounds: int, is_loop_now:
 
     found = compared(network(rounds, is_loop_now), network(3, not is_loop_now))
     assert found["y"].differs == (rounds != 3)
-    assert not any("MatMul" in name or "Tanh" in name for name in found.matched)
+    # What leaves the loop is what the last one gives.
+    (last, result) = (
+        ("while/Exit_1:0", "Tanh_2:0") if is_loop_now else ("Tanh_3:0", "while/Exit_1:0")
+    )
+    last = "Tanh_2:0" if rounds == 3 and not is_loop_now else last
+    assert found.matched[last] == result
+    assert not any("MatMul" in name or "Tanh" in name for name in found.matched if name != last)
     first = found.first_divergence
-    assert first is None if rounds == 3 else first is not None and first.tensor == "y:0"
+    assert first is None if rounds == 3 else first is not None and first.tensor == last
 
 
 @pytest.mark.usefixtures("old_control_flow")
@@ -390,6 +396,32 @@ def test_other_dtypes_are_compared_as_numbers(dtype: tf.DType) -> None:
     assert not found.same
     assert found["product"].dtypes == ("float32", dtype.name)
     assert compared(product(dtype, 1.2), product(tf.float32))
+
+
+@pytest.mark.parametrize("form", ["plain", "function"])
+def test_the_last_of_several_ops_that_took_the_place_of_one_is_named(form: str) -> None:
+    """A GELU of seven ops in the place of a Relu; and what is equal is no divergence."""
+    activations = {
+        "relu": lambda x: tf.nn.relu(x, name="relu"),
+        "relu in parts": lambda x: tf.multiply(x, tf.cast(x > 0, tf.float32), name="parts"),
+        "gelu": lambda x: tf.nn.gelu(x, name="gelu"),
+    }
+
+    def graph(kind: str) -> tf.Graph:
+        def network(x: tf.Tensor) -> tf.Tensor:
+            y = tf.matmul(x, tf.constant(np.linspace(-1, 1, 16).reshape(4, 4), tf.float32))
+            return tf.tanh(activations[kind](y)) * 2.0
+
+        body = tf.function(network, autograph=False)
+        return graph_of(lambda x: body(x) + 1.0 if form == "function" else network(x) + 1.0)
+
+    first = compared(graph("gelu"), graph("relu")).first_divergence
+    assert first is not None
+    assert first.op.startswith("gelu/")
+    assert first.difference.other == "relu:0"
+    assert len(first.path) == (form == "function")
+    assert not compared(graph("relu in parts"), graph("relu"))
+    assert not compared(graph("relu"), graph("relu in parts"))
 
 
 def test_fused_batch_norm_is_what_its_parts_are() -> None:

@@ -38,6 +38,7 @@ from tfgraphwidget.graph import (
     effect_of,
     enclosing_blocks,
     forward,
+    is_converted,
     may_be_random,
     reachable_functions,
 )
@@ -688,6 +689,8 @@ def paired_names(matched: MatchedGraphs) -> dict[str, str]:
     pairs = corresponding_tensors(matched)
     old, new = matched.before.index, matched.after.index
     pairs |= _replaced_ops(old, new, pairs)
+    if is_converted(old) == is_converted(new):  # a converter's operators read otherwise
+        pairs |= _replaced_parts(matched, pairs)
     return {
         f"{new.names[op]}:{port}": f"{old.names[was]}:{was_port}"
         for (op, port), (was, was_port) in pairs.items()
@@ -736,6 +739,44 @@ def _replaced_ops(
                     further |= {(op, number): (was, number) for number in range(count)}
                     paired_before.add(was)
     return further
+
+
+def _replaced_parts(
+    matched: MatchedGraphs, pairs: Mapping[_Tensor, _Tensor]
+) -> dict[_Tensor, _Tensor]:
+    """Further pairs: tensors of ops that only one graph has, each of which all ops of both read in
+    the same places: a GELU of seven ops that took the place of a Relu.
+    """
+    before, now = matched.before.index, matched.after.index
+    is_alone = np.ones(len(now), bool)
+    is_alone[[j for j in matched.pair if j >= 0]] = False
+    candidates = defaultdict[_Tensor, set[_Tensor]](set)
+    sources = defaultdict[_Tensor, set[_Tensor]](set)
+    for (j, port), (i, _) in pairs.items():
+        if port or matched.pair[i] != j or before.types[i] != now.types[j]:
+            continue
+        there, here = before.input_tensors(i), now.input_tensors(j)
+        if len(there) == len(here):
+            for was, source in zip(there, here, strict=True):
+                if is_alone[source[0]] or matched.pair[was[0]] < 0:
+                    candidates[source].add(was)
+                    sources[was].add(source)
+    partners = set(pairs.values())
+    return {
+        source: was
+        for source, (was, *more) in candidates.items()
+        if not more
+        and len(sources[was]) == 1
+        and is_alone[source[0]]
+        and matched.pair[was[0]] < 0
+        and not (source in pairs or was in partners)
+        and _dtype_of(now, source) == _dtype_of(before, was) not in HANDLE_DTYPES
+    }
+
+
+def _dtype_of(index: GraphIndex, tensor: _Tensor) -> str:
+    dtypes = index.dtypes(tensor[0])
+    return dtypes[tensor[1]] if tensor[1] < len(dtypes) else ""
 
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
