@@ -158,7 +158,8 @@ def beside(
     Args:
         a: The model in the left pane: an editor, or what `tgw.edit` opens.
         b: The model in the right pane.
-        pairs: {op of `a`: op of `b`}, where these are not matched as they should be.
+        pairs: {op of `a`: op of `b`}, where these are not matched as they should be. None for those
+            that one of the editors was saved with: `save("net.tgw")` keeps them.
         feeds: {tensor of `b`: value}, to run both and compare all tensors: both drawings are
             colored by the difference, and the first divergence is selected.
         values: Whether the values of variables and constants are compared without a run, and listed

@@ -56,6 +56,8 @@ export interface Settings {
   readonly isPane?: boolean;
   /** Whether there may be a second pane, for a graph to compare with. */
   readonly canSplit?: boolean;
+  /** In one of two panes: take an op as one of two that are paired by hand. */
+  readonly pair?: ((name: string) => void) | undefined;
   /** The kernel's. */
   readonly revision: () => number;
   /** Whether no other view of this page shows the graph. */
@@ -99,8 +101,8 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const unfollow = followColorScheme(root);
   const stage = new Stage(host, store, settings.software && preferences().softwareCanvas !== false);
   const actions = new Actions(store, channel, stage);
-  const { readOnly = false, canSplit = false } = settings;
-  const parts = { store, stage, actions, readOnly, canSplit };
+  const { readOnly = false, canSplit = false, pair } = settings;
+  const parts = { store, stage, actions, readOnly, canSplit, pair };
   assemble(root, host, parts);
   connect(root, host, parts);
   store.watch(ATTRIBUTE_FIELDS, (screen) => writeAttributes(root, screen));

@@ -165,7 +165,7 @@ def test_two_panes_move_expand_select_and_step_together(
     see_saved_page(browser, path)
 
 
-def test_two_ops_are_paired_by_hand_by_button_key_and_drag(
+def test_two_ops_are_paired_by_hand_by_button_menu_key_and_drag(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
     root, left, right = panes(page, jupyter_server, "pairs")
@@ -187,6 +187,16 @@ def test_two_ops_are_paired_by_hand_by_button_key_and_drag(
     undo.click()
     expect(undo).to_be_hidden()
     assert left.notebook.kernel_eval(pairs) == {}
+
+    # From the menus of both.
+    for widget, name in ((right, "tower/block1/Relu"), (left, "net/block0/Relu")):
+        widget.settled()
+        page.mouse.click(*widget.place(name), button="right")
+        widget.root.get_by_role("menuitem", name="Pair with an op of the other pane").click()
+    expect(undo).to_be_visible()
+    assert left.notebook.kernel_eval(pairs) == {"net/block0/Relu": "tower/block1/Relu"}
+    undo.click()
+    expect(undo).to_be_hidden()
 
     # By keys; Escape takes it back.
     left.settled()

@@ -348,3 +348,69 @@ def test_pairs_by_hand_are_compared_kept_and_undone(tmp_path: Path) -> None:
         both.pair("net/Relu", "nowhere")
     with pytest.raises(GraphEditError, match="pairs are of two models"):
         tgw.edit(graph()).beside().pair("x", "x")
+
+
+def test_ops_of_functions_that_are_compared_in_place_of_calls_are_shown_at_these(
+    tmp_path: Path,
+) -> None:
+    """Of two signatures one was frozen: what only the other one has is in functions."""
+
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable(np.eye(4, dtype=np.float32))
+            self.v = tf.Variable(np.ones([4, 2], np.float32))
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def embed(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"e": tf.nn.l2_normalize(tf.matmul(x, self.w), 1)}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def classify(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+            return {"p": tf.nn.softmax(tf.matmul(self.embed(x)["e"], self.v))}
+
+    model = Model()
+    signatures = {"embed": model.embed, "classify": model.classify}
+    tf.saved_model.save(model, str(tmp_path / "saved"), signatures)
+    tgw.edit(tmp_path / "saved", signature="classify").save(tmp_path / "one.pb", frozen=True)
+    whole = tgw.edit(tmp_path / "saved")
+    whole.view.leave(0)
+    for one, other in ((whole, tmp_path / "one.pb"), (tmp_path / "one.pb", whole)):
+        both = tgw.beside(one, other)
+        assert both.difference.removed or both.difference.added
+        for step in document(both)["steps"]:
+            for name, editor in ((step["before"], both.before), (step["after"], both.after)):
+                scope = name.rstrip("/") + "/"
+                assert not name or name in editor or any(op.name.startswith(scope) for op in editor)
+        assert both.save(tmp_path / "both.html").exists()
+
+
+@pytest.mark.parametrize("saved", ["before", "after", "both"])
+@pytest.mark.parametrize("by", ["argument", "method"])
+def test_pairs_by_hand_are_kept_in_a_saved_editor(saved: str, by: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_bytes(graph("net").as_graph_def().SerializeToString())
+    (tmp_path / "b.pb").write_bytes(graph("tower").as_graph_def().SerializeToString())
+    given = {"net/Add": "tower/Relu"}
+    both = tgw.beside(
+        tmp_path / "a.pb", tmp_path / "b.pb", pairs=given if by == "argument" else None
+    )
+    if by == "method":
+        both.pair("net/Add", "tower/Relu")
+    before, after = tmp_path / "a.pb", tmp_path / "b.pb"
+    if saved in ("before", "both"):
+        before = both.before.save(tmp_path / "a.tgw")
+    if saved in ("after", "both"):
+        after = tgw.edit(both.after.save(tmp_path / "b.tgw")).save(tmp_path / "c.tgw")
+    again = tgw.beside(before, after)
+    assert again.pairs == given
+    assert [pair.name for pair in again.difference.pairs if pair.evidence == "hand"] == [
+        "tower/Relu"
+    ]
+    assert tgw.beside(before, after, pairs={}).pairs == {}
+    assert tgw.beside(before, graph("tower")).pairs == {}
+    both.pair("net/Relu", "tower/Add")
+    both.unpair()
+    both.unpair()
+    path = both.after.save(tmp_path / "d.tgw")
+    expected = given if by == "argument" else {}
+    assert tgw.beside(tmp_path / "a.pb", path).pairs == expected

@@ -217,6 +217,67 @@ def test_the_first_round_of_a_loop_in_a_loop_is_found() -> None:
     assert not compared(nested_loops(), nested_loops())
 
 
+@pytest.mark.usefixtures("old_control_flow")
+@pytest.mark.parametrize("is_loop_now", [True, False])
+@pytest.mark.parametrize("rounds", [3, 4])
+def test_what_is_in_a_loop_is_no_tensor_outside_of_one(rounds: int, is_loop_now: bool) -> None:
+    """A loop beside the same rounds one after the other: one MatMul is not the three."""
+    weights = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+
+    def network(rounds: int, is_loop: bool) -> tf.Graph:
+        def layer(x: tf.Tensor) -> tf.Tensor:
+            return tf.tanh(tf.matmul(x, weights))
+
+        def build(x: tf.Tensor) -> tf.Tensor:
+            if is_loop:
+                return v1.while_loop(
+                    lambda i, _: i < rounds, lambda i, y: (i + 1, layer(y)), [0, x]
+                )[1]
+            for _ in range(rounds):
+                x = layer(x)
+            return x
+
+        return graph_of(build)
+
+    found = compared(network(rounds, is_loop_now), network(3, not is_loop_now))
+    assert found["y"].differs == (rounds != 3)
+    # What leaves the loop is what the last one gives.
+    (last, result) = (
+        ("while/Exit_1:0", "Tanh_2:0") if is_loop_now else ("Tanh_3:0", "while/Exit_1:0")
+    )
+    last = "Tanh_2:0" if rounds == 3 and not is_loop_now else last
+    assert found.matched[last] == result
+    assert not any("MatMul" in name or "Tanh" in name for name in found.matched if name != last)
+    first = found.first_divergence
+    assert first is None if rounds == 3 else first is not None and first.tensor == last
+
+
+@pytest.mark.usefixtures("old_control_flow")
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("loop", [tf.map_fn, tf.scan])
+def test_the_round_of_a_tensor_array_is_found(loop: Callable[..., tf.Tensor], row: int) -> None:
+    """A number that orders the rounds is all that leaves such a loop. Whatever the row, the last
+    one too, there is one that alone differs.
+    """
+
+    def graph(limit: Callable[[tf.Tensor], tf.Tensor]) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            large = tf.constant(np.eye(3, dtype=np.float32)[:, row : row + 1] * 9)
+
+            def body(*rows: tf.Tensor) -> tf.Tensor:
+                return limit(tf.multiply(rows[-1], 1.0, name="row"), name="limit")
+
+            initial = {"initializer": tf.zeros([4])} if loop is tf.scan else {}
+            return loop(body, tf.abs(x) + large, **initial)
+
+        return graph_of(build)
+
+    first = compared(graph(tf.nn.relu), graph(tf.nn.relu6)).first_divergence
+    assert first is not None
+    assert (first.op.rpartition("/")[2], first.op_type, first.round) == ("limit", "Relu", row + 1)
+    assert not compared(graph(tf.nn.relu6), graph(tf.nn.relu6))
+
+
 def test_a_loop_in_a_loop_that_keeps_lists_for_gradients_is_looked_into() -> None:
     """The outer loop has lists of the lists of the inner one, which have no values in Python."""
 
@@ -337,6 +398,32 @@ def test_other_dtypes_are_compared_as_numbers(dtype: tf.DType) -> None:
     assert compared(product(dtype, 1.2), product(tf.float32))
 
 
+@pytest.mark.parametrize("form", ["plain", "function"])
+def test_the_last_of_several_ops_that_took_the_place_of_one_is_named(form: str) -> None:
+    """A GELU of seven ops in the place of a Relu; and what is equal is no divergence."""
+    activations = {
+        "relu": lambda x: tf.nn.relu(x, name="relu"),
+        "relu in parts": lambda x: tf.multiply(x, tf.cast(x > 0, tf.float32), name="parts"),
+        "gelu": lambda x: tf.nn.gelu(x, name="gelu"),
+    }
+
+    def graph(kind: str) -> tf.Graph:
+        def network(x: tf.Tensor) -> tf.Tensor:
+            y = tf.matmul(x, tf.constant(np.linspace(-1, 1, 16).reshape(4, 4), tf.float32))
+            return tf.tanh(activations[kind](y)) * 2.0
+
+        body = tf.function(network, autograph=False)
+        return graph_of(lambda x: body(x) + 1.0 if form == "function" else network(x) + 1.0)
+
+    first = compared(graph("gelu"), graph("relu")).first_divergence
+    assert first is not None
+    assert first.op.startswith("gelu/")
+    assert first.difference.other == "relu:0"
+    assert len(first.path) == (form == "function")
+    assert not compared(graph("relu in parts"), graph("relu"))
+    assert not compared(graph("relu"), graph("relu in parts"))
+
+
 def test_fused_batch_norm_is_what_its_parts_are() -> None:
     draw = np.random.default_rng(0)
     mean, variance, beta, gamma = (np.abs(draw.normal(size=2)).astype(np.float32) for _ in range(4))
@@ -356,6 +443,85 @@ def test_fused_batch_norm_is_what_its_parts_are() -> None:
     assert not found["y"].same
     assert not found
     assert compared(normed(True, 2e-3), normed(False))["y"].differs
+
+
+@pytest.mark.parametrize("wrong", ["", "weight", "at the end"])
+def test_a_product_in_another_order_is_no_divergence(wrong: str) -> None:
+    """An optimizer leaves the name of (x · 0.5) · erfc(x) 's first product to erfc(x) · 0.5."""
+
+    def gelu(x: tf.Tensor, *, is_optimized: bool) -> tf.Tensor:
+        erfc = tf.math.erfc(tf.negative(x, name="negated"), name="erfc")
+        half = tf.constant(0.5, name="half")
+        if is_optimized:
+            return tf.multiply(x, tf.multiply(erfc, half, name="mul"), name="mul_1")
+        return tf.multiply(tf.multiply(half, x, name="mul"), erfc, name="mul_1")
+
+    def graph(*, is_optimized: bool) -> tf.Graph:
+        factor = 2.0 if is_optimized and wrong == "weight" else 1.0
+
+        def build(x: tf.Tensor) -> tf.Tensor:
+            y = gelu(
+                tf.multiply(x, tf.constant(factor, name="w"), name="z"), is_optimized=is_optimized
+            )
+            y = tf.tanh(y + 1.0, name="tanh")
+            is_wrong = is_optimized and wrong == "at the end"
+            return tf.identity(tf.exp(y) if is_wrong else tf.sin(y), name="end")
+
+        return graph_of(build)
+
+    found = compared(graph(is_optimized=True), graph(is_optimized=False))
+    first = found.first_divergence
+    if not wrong:
+        assert not found
+        assert found.not_compared[comparing.OTHER_VALUE] == ("mul:0",)
+    elif wrong == "weight":
+        assert first is not None
+        assert first.tensor == "w:0"
+        assert comparing.OTHER_VALUE not in found.not_compared  # all that it leads to differs
+    else:
+        assert first is not None
+        assert first.op_type == "Exp"
+        assert found.not_compared[comparing.OTHER_VALUE] == ("mul:0",)
+
+
+def test_an_input_that_is_another_one_is_a_divergence_where_an_integer_agrees() -> None:
+    """Which number is the largest says little of the others."""
+
+    def graph(*, is_wrong: bool) -> tf.Graph:
+        def build(x: tf.Tensor) -> tf.Tensor:
+            scores = tf.multiply(tf.exp(x) if is_wrong else x, 2.0, name="scores")
+            return tf.argmax(scores, 1, name="best")
+
+        return graph_of(build)
+
+    found = compared(graph(is_wrong=True), graph(is_wrong=False))
+    assert found["y"].same
+    assert found.first_divergence is not None
+    assert found.first_divergence.tensor == "scores:0"
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_channels_that_come_first_are_no_divergence(size: int) -> None:
+    """What is between two transpositions has other axes, even where these are as long."""
+
+    def graph(*, is_first: bool, slope: float = 0.2) -> tf.Graph:
+        with tf.Graph().as_default() as graph:
+            y = v1.placeholder(tf.float32, [2, 4, size, 4], name="x")
+            y = tf.transpose(y, [0, 3, 1, 2], name="there") if is_first else y
+            bias = np.linspace(-1, 1, 4, dtype=np.float32)
+            y = tf.nn.bias_add(y, bias, "NCHW" if is_first else "NHWC", name="bias")
+            y = tf.nn.leaky_relu(y, slope, name="activation")
+            y = tf.reduce_mean(y, [2, 3] if is_first else [1, 2], name="pool")
+            tf.tanh(y, name="y")
+        return graph
+
+    rows = np.random.default_rng(0).normal(size=(2, 4, size, 4)).astype(np.float32)
+    plain = graph(is_first=False)
+    found = tgw.edit(graph(is_first=True)).compare({"x": rows}, plain, "all")
+    assert not found
+    assert {"bias:0", "activation:0"} <= set(found.not_compared[comparing.OTHER_VALUE])
+    assert {"pool:0", "y:0"} <= found.matched.keys()
+    assert tgw.edit(graph(is_first=True, slope=0.3)).compare({"x": rows}, plain, "all")["y"].differs
 
 
 def test_random_tensors_are_left_out_with_what_depends_on_them() -> None:
@@ -391,6 +557,27 @@ def test_nothing_runs_that_changes_a_state_unless_the_outputs_need_it(tmp_path: 
     assert not (tmp_path / "written").exists()
     assert "y:0" in found.matched
     assert any("after:0" in names for names in found.not_compared.values())
+
+
+def test_a_training_step_does_not_run_for_what_reads_a_variable_after_it() -> None:
+    """The powers of Adam are read after the step that the input leads to."""
+
+    def training(rate: float) -> tgw.GraphEditor:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            w = v1.get_variable("w", initializer=tf.ones([4, 2]), use_resource=True)
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+            v1.train.AdamOptimizer(rate).minimize(loss)
+            session = v1.Session(graph=graph)
+            session.run(v1.global_variables_initializer())
+        return tgw.edit(graph, session=session)
+
+    found = training(0.1).compare({"x": X}, training(0.01), "all")
+    assert [each.name for each in found if each.differs] == ["Adam/learning_rate:0"]
+    assert {"loss:0", "w/Read/ReadVariableOp:0", "gradients/MatMul_grad/MatMul_1:0"} <= set(
+        found.matched
+    )
+    assert comparing.RANDOM not in found.not_compared
 
 
 # What one graph cannot do

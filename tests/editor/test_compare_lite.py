@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -220,6 +221,29 @@ def test_what_was_converted_is_one_sentence(tmp_path: Path) -> None:
     assert b"FULLY_CONNECTED" in page.read_bytes() or page.stat().st_size > 100_000
 
 
+def test_what_else_a_saved_model_holds_is_no_difference(tmp_path: Path) -> None:
+    """Savers, initializers, reads of variables; but what computes a result of its inputs is one."""
+    model = with_values(two_inputs())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    file.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(folder)).convert())
+    whole = tgw.edit(folder)
+    whole.view.leave(0)
+    for found, what in (
+        (tgw.edit(file).diff(whole), "left out"),
+        (whole.diff(file), "added"),
+    ):
+        assert re.search(rf"; \d+ ops that no other needs were {what}\n", repr(found))
+        assert not [row for row in found.rest.rows() if row["what"] == "op"]
+        assert not found.signatures.changed
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        result = tf.nn.relu(2.0 * x, name="result")
+        tf.tanh(x, name="other")
+        file.write_bytes(v1.lite.TFLiteConverter.from_session(session, [x], [result]).convert())
+    assert tgw.edit(file).diff(graph).rest.removed == ("other",)
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("source", ["keras", "session", "function", "frozen"])
 def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: Path) -> None:
@@ -262,6 +286,21 @@ def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: P
     compared = editor.compare({"x:0": x}, file, "all")
     assert not compared
     assert len(compared) >= 2
+
+
+def test_what_an_input_of_integers_rounds_is_no_divergence(tmp_path: Path) -> None:
+    model = with_values(two_inputs())
+    folder, file = tmp_path / "saved", tmp_path / "model.tflite"
+    model.export(folder, verbose=False)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tf.int8
+    file.write_bytes(convert(converter, model, "integers"))
+    compared = tgw.edit(folder, signature="serving_default").compare(feeds_of(model), file, "all")
+    inputs = [each for each in compared if each.name in ("a:0", "b:0")]
+    assert len(inputs) == 2
+    assert not any(each.same or each.differs for each in inputs)
+    assert compared.first_divergence is None
 
 
 def test_an_edited_model_of_tensorflow_lite_is_not_run(tmp_path: Path) -> None:

@@ -106,6 +106,31 @@ def test_no_tensor_is_paired_with_another_one(name: str, tmp_path: Path) -> None
     assert len(missed) <= MISSED.get(name, 6), missed
 
 
+def test_a_bias_of_zeros_that_the_converter_took_away_hides_no_product(tmp_path: Path) -> None:
+    """A shift that is in no operator was by 0 where a product has no bias to hold it."""
+    image = keras.Input((8, 8, 4), name="image")
+    x = layers.Rescaling(0.5, offset=0.0, name="scaled")(image)
+    x = layers.Conv2D(4, 3, activation="swish", name="first")(x)
+    x = layers.Conv2D(4, 1, activation="sigmoid", name="second")(x)
+    x = layers.Conv2D(4, 1, use_bias=False, name="scaled_further")(x)
+    # Its scale is in the kernel, so that the convolution has no tensor of its own.
+    x = layers.BatchNormalization(name="norm", center=False)(x)
+    model = with_values(keras.Model(image, layers.Activation("tanh", name="end")(x)))
+    norm = model.get_layer("norm")
+    norm.moving_mean.assign(np.zeros(4))
+    for name in ("first", "second"):
+        model.get_layer(name).bias.assign(np.zeros(4))
+    folder, file = tmp_path / "saved", tmp_path / "model.onnx"
+    model.export(folder, verbose=False)
+    tgw.edit(folder).save(file)
+    compared = tgw.edit(folder).compare(feeds_of(model, batch=2), file, "all")
+    assert not compared
+    assert max(numbers_by_tensor(compared).values()) < ROUNDING
+    names = {each.name.partition("/")[2] for each in compared}
+    assert {"first_1/convolution:0", "second_1/convolution:0", "scaled_1/mul:0"} <= names
+    assert "scaled_further_1/convolution:0" not in names
+
+
 def test_what_its_command_line_wrote_and_a_wrong_weight_in_it(
     tmp_path: Path, warm_python: list[str]
 ) -> None:

@@ -17,7 +17,7 @@ from tensorflow.python.grappler import tf_optimizer
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.graph import GraphIndex, corresponding_tensors
+from tfgraphwidget.graph import GraphIndex, corresponding_tensors, match_graphs
 from tfgraphwidget.naming import split_input
 
 GraphDef = Any
@@ -152,7 +152,9 @@ def corresponding_values(graph_def: GraphDef, changed: GraphDef) -> dict[tuple[s
     before, then = index_of(graph_def), index_of(then_def)
     pairs = [
         (f"{before.names[i]}:{port}", f"{then.names[j]}:{new_port}")
-        for (j, new_port), (i, port) in corresponding_tensors(before, then).items()
+        for (j, new_port), (i, port) in corresponding_tensors(
+            match_graphs(before, then, {})
+        ).items()
         if "float" in then.dtypes(j)[new_port]
     ]
     feeds = inputs_of(graph_def)

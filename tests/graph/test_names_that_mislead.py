@@ -52,6 +52,46 @@ def test_a_layer_in_front_shifts_all_numbers_and_is_the_one_difference() -> None
     assert found.changed[0].details[0].what == "input 0"
 
 
+@pytest.mark.parametrize("pairs", [None, {"x": "x"}])
+def test_a_layer_in_front_of_a_small_network_is_the_one_difference_too(pairs: Any) -> None:
+    """Most of so few ops have the name of another one, also where the caller knows some."""
+    found = tgw.edit(layers(2, with_another=True)).diff(layers(2), pairs=pairs)
+    assert len(found.added) == 5
+    assert not found.removed
+    assert [op.details[0].what for op in found.changed] == ["input 0"]
+
+
+def test_all_tensors_of_a_small_network_are_compared_past_a_layer_in_front() -> None:
+    editor = tgw.edit(layers(2, with_another=True))
+    compared = editor.compare({"x:0": np.ones([2, 4], np.float32)}, layers(2), "all")
+    assert compared.matched["Tanh_2:0"] == "Tanh_1:0"
+    assert compared.first_divergence is not None
+    assert compared.first_divergence.tensor == "MatMul_1:0"
+    assert not compared["Const_2:0"].differs
+
+
+def test_the_number_of_a_read_says_nothing_where_its_variable_is_known() -> None:
+    """A layer of another precision reads its variables in another order."""
+
+    def reads(order: str) -> GraphDef:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [4], name="x")
+            variables = {
+                name: v1.get_variable(name, [4], use_resource=True) for name in sorted(order)
+            }
+            with tf.name_scope("norm" if order == "abcd" else "other/norm"):
+                values = {name: variables[name].read_value() for name in order}
+                y = (x - values["a"]) * values["b"] / values["c"] + values["d"]
+            tf.identity(y, name="y")
+        return graph.as_graph_def()
+
+    found = tgw.edit(reads("bcda")).diff(reads("abcd"))
+    assert not found.changed
+    names = dict(found.renamed)
+    assert names["norm/Read/ReadVariableOp"] == "other/norm/Read_3/ReadVariableOp"
+    assert names["norm/Read_1/ReadVariableOp"] == "other/norm/Read/ReadVariableOp"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_names_that_were_dealt_out_again_do_not_mislead(seed: int) -> None:
     graph_def = layers(8)

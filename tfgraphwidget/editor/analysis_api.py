@@ -100,7 +100,8 @@ class AnalysisAPI(ArgumentChecks):
                 what `tgw.edit` opens. None for the graph as it was opened in the left pane, and as
                 it is now in the right one.
             pairs: {op of the left graph: op of the right one}, where these are not matched as they
-                should be.
+                should be. None for those that one of the editors was saved with: `save("net.tgw")`
+                keeps them.
             feeds: {tensor of the right graph: value}, to run both and compare all tensors: both
                 drawings are colored by the difference, and the first divergence is selected.
             values: Whether the values of variables and constants are compared without a run, and

@@ -199,6 +199,7 @@ def _common(
         "removed": contents.removed,
         "tables": contents.tables,
         "iterators": contents.iterators,
+        "pairs": core.pairs,
     }
 
 
@@ -526,6 +527,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         )
         core = new_core(source)
         core.target.take_saved_values()
+    core.pairs |= saved.pairs
     with suppress(GraphEditError):
         replay.enter(core.executor, saved.path[1:])
         if saved.selected:

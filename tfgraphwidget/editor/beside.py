@@ -77,6 +77,8 @@ class Beside(ArgumentChecks):
         self.before, self.after, self.refusal = before, after, ""
         self._show, self._is_original, self._ignored = show, is_original, ignored
         self._pairs_by_hand = [dict(pairs)]  # the present ones last, for `unpair`
+        if pairs:
+            self._keep_pairs()
         self._feeds_and_tolerance: tuple[Any, Any] | None = None  # of what values were compared
         self._comparison: Comparison | None = None
         self._compared: tuple[GraphIndex, GraphIndex] | None = None
@@ -153,6 +155,7 @@ class Beside(ArgumentChecks):
         how, had_values = self._feeds_and_tolerance, self._comparison is not None
         self._comparison = self._compared = None
         self.refusal = ""
+        self._keep_pairs()
         if had_values and how is None:
             self.refusal = "Ops were paired since the values were compared; compare again."
         self._update()
@@ -160,6 +163,12 @@ class Beside(ArgumentChecks):
             self.after._core.listeners.notify()
         else:
             self.compare(*how)
+
+    def _keep_pairs(self) -> None:
+        """Let both editors keep the pairs, so that `save("net.tgw")` writes them."""
+        before, after = self.before._core, self.after._core
+        before.pairs[after.source.title] = self.pairs
+        after.pairs[before.source.title] = self._pairs_from_after
 
     @property
     def _pairs_from_after(self) -> dict[str, str]:
@@ -251,7 +260,7 @@ class Beside(ArgumentChecks):
             "ops": self._partners.exceptions,
             "pairs": [*self.pairs.items()],
             "evidence": self._evidence(),
-            "steps": [asdict(structure.with_neighbor(step)) for step in steps[:MAX_STEPS]],
+            "steps": [asdict(structure.to_shown_ops(step)) for step in steps[:MAX_STEPS]],
             "total": len(steps),
             "compared": comparison is not None,
         }
@@ -483,7 +492,8 @@ def open_beside(
     Args:
         open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
-        pairs: {op of the first: op of the second}, where these are not matched as they should be.
+        pairs: {op of the first: op of the second}, where these are not matched as they should be;
+            None for those that an editor was saved with.
         values: Whether variables and constants are compared if no feeds are given.
         ignore: Kinds of differences that are left out.
 
@@ -498,7 +508,7 @@ def open_beside(
     if before._core is after._core:
         before = _copy(after, after._core.index, " (again)")
     ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore or ())
-    by_hand = _by_name(before, after, pairs)
+    by_hand = _kept_pairs(before, after) if pairs is None else _by_name(before, after, pairs)
     both = Beside(before, after, show, by_hand, is_original=is_original, ignored=ignored)
     if feeds is not None or values:
         both.compare(feeds, tolerance)
@@ -547,6 +557,20 @@ def _by_name(
         )
         names[here] = there
     return names
+
+
+def _kept_pairs(before: Editor, after: Editor) -> dict[str, str]:
+    """{op: op} as they were paired before one of the two editors was saved."""
+    pairs, back = (
+        {} if one.saved_editor is None else one.saved_editor.pairs.get(other.title, {})
+        for one, other in (
+            (before._core.source, after._core.source),
+            (after._core.source, before._core.source),
+        )
+    )
+    kept_pairs = {**pairs, **{here: there for there, here in back.items()}}
+    ids = before._core.index.ids, after._core.index.ids
+    return {here: there for here, there in kept_pairs.items() if here in ids[0] and there in ids[1]}
 
 
 def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, str]:

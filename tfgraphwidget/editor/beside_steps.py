@@ -67,12 +67,18 @@ class StructureSteps:
             first.setdefault(step.scope, len(first))
         return sorted(steps, key=lambda step: (first[step.scope], places[step]))
 
-    def with_neighbor(self, step: Step) -> Step:
-        """The step with what is beside its op in the graph that lacks it.
+    def to_shown_ops(self, step: Step) -> Step:
+        """The step to what is drawn: to a call where its op is in the function that is called, and
+        to what is beside its op in the graph that lacks it.
 
         Args:
             step: One of the steps.
         """
+        before = self._partners.shown_op(step.before, is_after=False)
+        after = self._partners.shown_op(step.after, is_after=True)
+        if (before, after) != (step.before, step.after):
+            inside = ("in a function", step.before, step.after)
+            step = replace(step, before=before, after=after, details=(inside, *step.details))
         if step.kind == "added":
             return replace(step, before=self._partners.beside(step.after, is_after=True))
         if step.kind == "removed":

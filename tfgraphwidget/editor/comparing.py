@@ -9,6 +9,7 @@ differs. `diverging_calls` goes on inside of functions.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -20,21 +21,24 @@ import numpy as np
 from tfgraphwidget import runtime
 from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
 from tfgraphwidget.editor.graph_run import Values
+from tfgraphwidget.editor.other_values import ops_of_other_values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
+    EXIT,
     HANDLE_DTYPES,
     HANDLES,
     NEXT,
     VARIABLE_READS,
     Effect,
     GraphIndex,
-    InlinedGraph,
     Loop,
+    MatchedGraphs,
     called_functions,
     corresponding_tensors,
     effect_of,
     enclosing_blocks,
     forward,
+    is_converted,
     may_be_random,
     reachable_functions,
 )
@@ -69,10 +73,10 @@ RANDOM = "which are random: they differ from run to run"
 NO_PARTNER = "without a partner in the other graph"
 ONLY_THERE = "of the other graph, without a partner here"
 NO_WEIGHT = "of which one graph has no value"
+OTHER_VALUE = "which are other tensors there, and what is computed from them agrees"
 WHAT = "tensor"
 
 _MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
-_NO_EFFECT = "The outputs agree: what differs has no effect on them on these feeds."
 _LAST_ROUND = "The values are those of the last round of the loop"
 _ALL_ROUNDS = (1 << 31) - 1  # more than any loop has: it ends by its own condition
 
@@ -219,6 +223,7 @@ class Comparer:
         self._set_values(self._fetches_of_both())
         self.compare(self.compared_names)
         self.set_tolerances()
+        self._leave_out_other_values()
         return self._result(self._failures())
 
     def _result(self, fails: tuple[str, ...]) -> Comparison:
@@ -230,6 +235,23 @@ class Comparer:
                     self._leave_out(name, ONLY_THERE)
         reasons = {reason: tuple(names) for reason, names in self._reasons.items()}
         return Comparison(tuple(self.differences.values()), first, reasons, fails=fails, what=WHAT)
+
+    def _leave_out_other_values(self) -> None:
+        """Leave out what differs and is no divergence; see `other_values`."""
+        by_op = defaultdict[int, list[TensorDifference]](list)
+        for name, each in self.differences.items():
+            by_op[self.now.index.op(name)].append(each)
+        for op in ops_of_other_values(self.now.index, self.orders[1], by_op, self._reads_others):
+            for each in by_op[op]:
+                del self.differences[each.name]
+                self._leave_out(each.name, OTHER_VALUE)
+
+    def _reads_others(self, op: int) -> bool:
+        """Whether an op reads other tensors than its partner, whatever their order."""
+        name = _tensors(self.now.index, op)[0]
+        other = self.before.index.op(self.pairs[name])
+        reads = {self.pairs.get(tensor) for tensor in input_tensors(self.now.index, op)}
+        return reads != {*input_tensors(self.before.index, other)}
 
     def _leave_out(self, name: str, reason: str) -> None:
         self._reasons.setdefault(reason, []).append(name)
@@ -465,11 +487,17 @@ class Comparer:
         weight = self._weight_upstream(op)
         if weight is not None:
             return self.divergence(name, weight)
-        loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, op))), None)
-        if loop is not None:
-            return self._in_loop(name, loop)
+        for each in (op, *self._exits(op)):
+            loop = next(filter(_is_loop, reversed(enclosing_blocks(self.now.index, each))), None)
+            if loop is not None:
+                return self._in_loop(name, loop)
         self.calls = self._calls_downstream(name)
         return self.divergence(name)
+
+    def _exits(self, op: int) -> list[int]:
+        """What leaves loops of what an op reads: it shows nothing of a TensorArray's rounds."""
+        index = self.now.index
+        return [source for source in index.input_lists[op] if index.types[source] in EXIT]
 
     def _calls_downstream(self, name: str) -> list[tuple[str, str]]:
         """The outputs of calls, before and now, that a tensor is, or that its op reads without
@@ -536,14 +564,16 @@ class Comparer:
     # Rounds of v1 loops
 
     def _in_loop(self, name: str, loop: Loop) -> FirstDivergence:
-        """The first divergence in the first round of a loop in which something differs."""
-        rounds = _Rounds(self, loop)
+        """The first divergence in the first round of a loop in which something differs, of a tensor
+        that is in it, or that is made of what leaves it.
+        """
+        is_inside = self.now.index.op(name) in loop.ops
         try:
-            diverging_round = rounds.first()
+            diverging_round = _Rounds(self, loop).first()
         except (SessionRefused, GraphEditError) as refusal:
-            return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}")
+            return self.divergence(name, note=f"{_LAST_ROUND}: {refusal.why}" if is_inside else "")
         if diverging_round is None:
-            return self.divergence(name, note=f"{_LAST_ROUND}.")
+            return self.divergence(name, note=f"{_LAST_ROUND}." if is_inside else "")
         number, differences = diverging_round
         first = next(each for each in differences if differences[each].differs)
         self.differences |= differences
@@ -650,23 +680,17 @@ def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
     raise GraphEditError("The other graph has no such loop with a condition.")
 
 
-def paired_names(
-    before: GraphIndex | InlinedGraph,
-    now: GraphIndex | InlinedGraph,
-    renamed: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """{tensor of `now`: the tensor of `before` that it is}.
+def paired_names(matched: MatchedGraphs) -> dict[str, str]:
+    """{tensor of the second graph: the tensor of the first that it is}.
 
     Args:
-        before: The first graph.
-        now: The second graph.
-        renamed: Names of ops in `before` -> names in `now`, as far as they are known.
+        matched: The graphs, and which op of the one is which of the other.
     """
-    pairs = corresponding_tensors(before, now, renamed)
-    old, new = (
-        graph.index if isinstance(graph, InlinedGraph) else graph for graph in (before, now)
-    )
+    pairs = corresponding_tensors(matched)
+    old, new = matched.before.index, matched.after.index
     pairs |= _replaced_ops(old, new, pairs)
+    if is_converted(old) == is_converted(new):  # a converter's operators read otherwise
+        pairs |= _replaced_parts(matched, pairs)
     return {
         f"{new.names[op]}:{port}": f"{old.names[was]}:{was_port}"
         for (op, port), (was, was_port) in pairs.items()
@@ -717,9 +741,48 @@ def _replaced_ops(
     return further
 
 
+def _replaced_parts(
+    matched: MatchedGraphs, pairs: Mapping[_Tensor, _Tensor]
+) -> dict[_Tensor, _Tensor]:
+    """Further pairs: tensors of ops that only one graph has, each of which all ops of both read in
+    the same places: a GELU of seven ops that took the place of a Relu.
+    """
+    before, now = matched.before.index, matched.after.index
+    is_alone = np.ones(len(now), bool)
+    is_alone[[j for j in matched.pair if j >= 0]] = False
+    candidates = defaultdict[_Tensor, set[_Tensor]](set)
+    sources = defaultdict[_Tensor, set[_Tensor]](set)
+    for (j, port), (i, _) in pairs.items():
+        if port or matched.pair[i] != j or before.types[i] != now.types[j]:
+            continue
+        there, here = before.input_tensors(i), now.input_tensors(j)
+        if len(there) == len(here):
+            for was, source in zip(there, here, strict=True):
+                if is_alone[source[0]] or matched.pair[was[0]] < 0:
+                    candidates[source].add(was)
+                    sources[was].add(source)
+    partners = set(pairs.values())
+    return {
+        source: was
+        for source, (was, *more) in candidates.items()
+        if not more
+        and len(sources[was]) == 1
+        and is_alone[source[0]]
+        and matched.pair[was[0]] < 0
+        and not (source in pairs or was in partners)
+        and _dtype_of(now, source) == _dtype_of(before, was) not in HANDLE_DTYPES
+    }
+
+
+def _dtype_of(index: GraphIndex, tensor: _Tensor) -> str:
+    dtypes = index.dtypes(tensor[0])
+    return dtypes[tensor[1]] if tensor[1] < len(dtypes) else ""
+
+
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
     """The ops in the order of evaluation: each after what it reads and waits for, and shortly
-    before what reads it. Loops are cut where a round hands over to the next.
+    before what reads it. Loops are cut where a round hands over to the next; what leaves one comes
+    after what a round gives.
 
     Args:
         outputs: What is evaluated first; all other ops follow.
@@ -733,7 +796,8 @@ def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
             op = stack[-1]
             if state[op] == 0:
                 state[op] = 1
-                reads = (*index.input_lists[op], *index.control_lists[op])
+                reads = [*index.input_lists[op], *index.control_lists[op]]
+                reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
                 stack += [
                     source
                     for source in reversed(reads)
@@ -745,6 +809,20 @@ def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
                 state[op] = 2
                 order.append(op)
     return order
+
+
+def _given_by_rounds(index: GraphIndex, leaving: int) -> list[int]:
+    """What the rounds of a loop hand over to the next ones of a value that leaves it: the rounds of
+    a TensorArray show in nothing else, for what leaves is a number that orders them.
+    """
+    return [
+        source
+        for switch in index.input_lists[leaving]
+        for merge in index.input_lists[switch]
+        for handed_over in index.input_lists[merge]
+        if index.types[handed_over] in NEXT
+        for source in index.input_lists[handed_over]
+    ]
 
 
 def _variances(
@@ -759,8 +837,10 @@ def _variances(
         own = rounding.epsilon(*(index.dtypes(op)))
         if not sources:
             is_cast = any(each.dtypes[0] != each.dtypes[1] for each in outputs)
-            # A converter rounds constants that it also lays out otherwise, so they have no partner.
-            is_rounded = not outputs and own > rounding.epsilon("float32")
+            # A converter rounds constants that it also lays out otherwise, so they have no partner;
+            # and an input of integers what is fed.
+            finest = max((rounding.epsilon(*each.dtypes) for each in outputs), default=0.0)
+            is_rounded = own > max(finest, rounding.epsilon("float32"))
             variances[op] = own**2 if is_cast or is_rounded else 0.0
             continue
         if not own:

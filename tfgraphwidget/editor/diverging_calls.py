@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     called_functions,
+    match_graphs,
 )
 from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.runtime.measure import Comparison, FirstDivergence, Tolerance, tensor_difference
@@ -282,7 +283,12 @@ def _compare_bodies(
 
 def _pairs(bodies: Sequence[_Body]) -> dict[str, str]:
     """The tensors of two bodies that are the same; results are by their places."""
-    pairs = comparing.paired_names(bodies[0].run.index, bodies[1].run.index)
+    arguments = [body.arguments for body in bodies]
+    # Others than as many have other places.
+    places = zip(*arguments, strict=False) if len({*map(len, arguments)}) == 1 else ()
+    names = {split_tensor(was)[0]: split_tensor(now)[0] for was, now in places if was and now}
+    before, now = (body.run.index for body in bodies)
+    pairs = comparing.paired_names(match_graphs(before, now, names, inline=False))
     return comparing.with_results(pairs, *(body.results for body in bodies))
 
 

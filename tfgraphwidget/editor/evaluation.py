@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -25,9 +25,9 @@ from tfgraphwidget.graph import (
     FunctionRef,
     GraphIndex,
     InlinedGraph,
+    MatchedGraphs,
     build,
     control_flow_ops,
-    converted_axes,
     difference,
     effects_of,
     forward,
@@ -183,7 +183,9 @@ class Evaluator:
             )
             sides = (other.source, signatures), (executor.source, executor.signatures)
             if all(of or _can_have_signatures(source) for source, of in sides):
-                new_names = dict(changes.renamed) if is_whole else None
+                # A converter gives the same results other names.
+                is_one_kind = is_converted(other.index) == is_converted(index)
+                new_names = dict(changes.renamed) if is_whole and is_one_kind else None
                 changes = replace(
                     changes,
                     signatures=signature_changes(signatures, executor.signatures, new_names),
@@ -253,12 +255,9 @@ class Evaluator:
         now, patches = self.current_run(), executor.patches() if other is None else ()
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
-        # Ops are compared in place of a call that only one graph has.
-        graphs = _graphs_to_compare(before, now, inline=bool(mode))
-        before, now = replace(before, index=graphs[0].index), replace(now, index=graphs[1].index)
-        before, now = _with_axes_of(now, before), _with_axes_of(before, now)
-        by_hand = self._pairs_by_hand(before.index, pairs or {})
-        matching = _Matching(before.index, now.index, patches, by_hand, graphs)
+        matching = _Matching((before, now), patches, of_all=bool(mode))
+        before, now = matching.runs
+        matching.by_hand = self._pairs_by_hand(before.index, pairs or {})
         ours, theirs = self._feeds_of_both(feeds, matching)
         compared = self._compared_tensors(
             None if mode else tensors, now, ours, matching, strict=not mode
@@ -378,9 +377,13 @@ class Evaluator:
                 "compare: the tensors that are named are none; name some, or leave them out "
                 "for the outputs of the graph."
             )
-        if not names:
-            with contextlib.nullcontext() if strict else contextlib.suppress(GraphEditError):
-                names = tuple(default_outputs(now.index, feeds))
+        if not names and strict:
+            names = tuple(default_outputs(now.index, feeds))
+        elif (
+            not names
+        ):  # without a training step, which would run for what reads a variable after it
+            with contextlib.suppress(GraphEditError):
+                names = tuple(_before_updates(now.index, default_outputs(now.index, feeds)))
         return {name: matching.original(name) for name in names}
 
     # Values
@@ -561,17 +564,6 @@ def _bodies_of_graphs(
     return one, other
 
 
-def _graphs_to_compare(
-    before: GraphRun, now: GraphRun, *, inline: bool
-) -> tuple[InlinedGraph, InlinedGraph]:
-    """Two graphs; with `inline`, calls are inlined that the other one does not have."""
-    if not (inline and (before.index.functions or now.index.functions)):
-        return InlinedGraph(before.index), InlinedGraph(now.index)
-    outputs = _outputs_of_both(before.source, now.source)
-    matched = match_graphs(before.index, now.index, {}, outputs)
-    return matched.before, matched.after
-
-
 def _can_have_signatures(source: Source) -> bool:
     """Whether a source is a file that has a place for signatures, as a GraphDef has not."""
     stored = source.stored
@@ -664,13 +656,6 @@ def _before_updates(index: GraphIndex, outputs: Sequence[str]) -> list[str]:
     return [name for name in outputs if not after[index.op(name)]] + gradients or [*outputs]
 
 
-def _with_axes_of(model: GraphRun, run: GraphRun) -> GraphRun:
-    """The run of a converted model, with the axes of the model; another one as it is."""
-    if is_converted(model.index) or not is_converted(run.index):
-        return run
-    return replace(run, axes=converted_axes(model.index, run.index))
-
-
 def _compare_runs(
     runs: tuple[GraphRun, GraphRun],
     names: Mapping[str, str],
@@ -756,51 +741,92 @@ def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tupl
         return before.values(*theirs, own), own
 
 
-@dataclass
 class _Matching:
     """Which tensors of two graphs are the same.
 
-    Attributes:
-        before: The graph to compare with.
-        now: The graph.
+    Args:
+        runs: The graph to compare with, and the graph.
         patches: The edits that made it of the one before; () for graphs that are not.
-        by_hand: {tensor of `now`: tensor of `before`} that is known.
-        graphs: Both, with the calls that were inlined.
+        of_all: Whether all tensors are compared: ops then, in place of a call that only one graph
+            has.
+
+    Attributes:
+        by_hand: {tensor now: tensor before} that is known.
     """
 
-    before: GraphIndex
-    now: GraphIndex
-    patches: tuple[edits.Patch, ...]
-    by_hand: Mapping[str, str]
-    graphs: tuple[InlinedGraph, InlinedGraph]
+    def __init__(
+        self, runs: tuple[GraphRun, GraphRun], patches: tuple[edits.Patch, ...], *, of_all: bool
+    ) -> None:
+        self._plain_runs, self._patches, self._of_all = runs, patches, of_all
+        self.by_hand: dict[str, str] = {}
+
+    @cached_property
+    def _matches(self) -> MatchedGraphs:
+        """Both graphs, matched without what is known."""
+        before, now = self._plain_runs
+        outputs = _outputs_of_both(before.source, now.source)
+        return match_graphs(before.index, now.index, {}, outputs, inline=self._of_all)
+
+    @cached_property
+    def _graphs(self) -> tuple[InlinedGraph, InlinedGraph]:
+        """Both graphs; all tensors of them are compared with some calls inlined."""
+        if self._of_all and any(run.index.functions for run in self._plain_runs):
+            return self._matches.before, self._matches.after
+        before, now = self._plain_runs
+        return InlinedGraph(before.index), InlinedGraph(now.index)
+
+    @cached_property
+    def runs(self) -> tuple[GraphRun, GraphRun]:
+        """The runs of both, that of a converted model with the axes of the other one."""
+        are_converted = [is_converted(run.index) for run in self._plain_runs]
+        axes = self._matches.axes if len({*are_converted}) > 1 else {}
+        before, now = (
+            replace(run, index=graph.index, axes=axes if is_one else {})
+            for run, graph, is_one in zip(
+                self._plain_runs, self._graphs, are_converted, strict=True
+            )
+        )
+        return before, now
+
+    @property
+    def before(self) -> GraphIndex:
+        """The graph to compare with."""
+        return self._graphs[0].index
+
+    @property
+    def now(self) -> GraphIndex:
+        """The graph."""
+        return self._graphs[1].index
 
     @cached_property
     def every(self) -> dict[str, str]:
-        """All tensors that have partners: {tensor of `now`: tensor of `before`}."""
+        """All tensors that have partners: {tensor now: tensor before}."""
         from tfgraphwidget.editor import comparing
 
-        renamed = {new for patch in self.patches for _, new in patch.renamed}
-        originals = {
-            original_name(name, (patch.renamed for patch in self.patches)): name
-            for name in renamed & self.now.ids.keys()
-        }
+        renamed = {new for patch in self._patches for _, new in patch.renamed}
+        originals = {self.original(name): name for name in renamed & self.now.ids.keys()}
         originals |= {
             split_tensor(there)[0]: split_tensor(here)[0] for here, there in self.by_hand.items()
         }
+        matched = (
+            match_graphs(*self._graphs, originals, inline=False) if originals else self._matches
+        )
         partners = set(self.by_hand.values())
-        pairs = comparing.paired_names(*self.graphs, originals)
+        pairs = comparing.paired_names(matched)
         others = {here: there for here, there in pairs.items() if there not in partners}
         return {**others, **self.by_hand}
 
     def add(self, pairs: Mapping[str, str]) -> None:
         """Pair further tensors, of which these were not known to be the same."""
+        if self._of_all:  # to match again takes long
+            pairs = {here: there for here, there in pairs.items() if self.every.get(here) != there}
         if pairs:
             self.by_hand = {**pairs, **self.by_hand}
             self.__dict__.pop("every", None)
 
     def original(self, tensor: str) -> str:
         """The name of a tensor before the edits."""
-        return original_name(tensor, (patch.renamed for patch in self.patches))
+        return original_name(tensor, (patch.renamed for patch in self._patches))
 
     def there(self, tensor: str, name: str | None = None) -> str | None:
         """The tensor before that is the same, by name, else by the ops around it; None if there is
@@ -808,7 +834,7 @@ class _Matching:
         """
         if tensor in self.by_hand:
             return self.by_hand[tensor]
-        old = name or original_name(tensor, (patch.input_renames for patch in self.patches))
+        old = name or original_name(tensor, (patch.input_renames for patch in self._patches))
         op, port = split_tensor(old)
         if op in self.before.ids and (port or 0) < len(self.before.dtypes(self.before.ids[op])):
             return f"{op}:{port or 0}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from tfgraphwidget.graph import Difference, GraphIndex, renamed_parts
-from tfgraphwidget.naming import enclosing_scopes
+from tfgraphwidget.naming import enclosing_scopes, scopes_around
 
 MAX_VISITED = 200  # ops that are looked at for one that both graphs have
 
@@ -26,7 +27,9 @@ class Partners:
         self.before, self.after = before, after
         removed, renamed = set(difference.removed), dict(difference.renamed)
         self.after_of = {
-            name: renamed.get(name, name) for name in before.names if name not in removed
+            name: renamed.get(name, name)
+            for name in before.names
+            if name not in removed and renamed.get(name, name) in after.ids
         }
         self.before_of = {there: here for here, there in self.after_of.items()}
         self.scopes = renamed_scopes(difference.renamed)
@@ -42,9 +45,26 @@ class Partners:
                     exceptions[(name, partner) if way == 0 else (partner, name)] = None
         self.exceptions = list(exceptions)
 
+    def shown_op(self, name: str, *, is_after: bool) -> str:
+        """The op that is drawn for one: of an op in a function that was compared in place of its
+        call, the call; of a scope in it too.
+        """
+        ids = (self.after if is_after else self.before).ids
+        if name in ids or name.rstrip("/") in self._scopes[is_after]:
+            return name
+        calls = reversed([*enclosing_scopes(name)])
+        return next((call for call in calls if call in ids), name)
+
+    @cached_property
+    def _scopes(self) -> tuple[set[str], set[str]]:
+        """The name scopes of both graphs."""
+        return scopes_around(self.before.names), scopes_around(self.after.names)
+
     def beside(self, name: str, *, is_after: bool) -> str:
         """An op near one that only one graph has, by its name in the other graph; "" for none."""
         index, partners = (self.after, self.before_of) if is_after else (self.before, self.after_of)
+        if name not in index.ids:
+            return ""
         start = index.ids[name]
         visited, queue = {start}, deque([start])
         while queue and len(visited) < MAX_VISITED:

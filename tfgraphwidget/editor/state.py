@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -62,7 +62,8 @@ class EditorCore:
     of a function that `extract` took out of another one: it keeps the variables alive. `file_watch`
     follows the file that is open, if the user wants that. `layout` is the layout of the views; None
     for the layered one. `apparent` is the boundary that a graph seems to have, with what it was
-    found for.
+    found for. `pairs` are the ops that were paired by hand with those of other graphs, which it was
+    beside, by their titles.
     """
 
     source: Source
@@ -81,6 +82,7 @@ class EditorCore:
     file_watch: FollowedFile | None = None
     layout: Layout | None = None
     apparent: tuple[GraphIndex, tuple[Signature, ...], Boundary] | None = None
+    pairs: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -52,7 +52,6 @@ from .converted_op_types import CONVERTED_LOOPS as CONVERTED_LOOPS
 from .converted_op_types import ONNX_PREFIX as ONNX_PREFIX
 from .converted_op_types import may_be_random as may_be_random
 from .converted_ops import ORIGINS as ORIGINS
-from .converted_ops import converted_axes as converted_axes
 from .converted_ops import is_converted as is_converted
 from .correspondence import corresponding_tensors as corresponding_tensors
 from .costs import Floats as Floats
@@ -111,6 +110,7 @@ from .index import GraphIndex as GraphIndex
 from .index import build as build
 from .index_cache import cached_per_index as cached_per_index
 from .inlining import InlinedGraph as InlinedGraph
+from .inlining import MatchedGraphs as MatchedGraphs
 from .inlining import match_graphs as match_graphs
 from .loop_closure import complete_blocks as complete_blocks
 from .loop_closure import copied_frames as copied_frames

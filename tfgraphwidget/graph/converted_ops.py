@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from string import digits
 
@@ -77,18 +77,15 @@ def is_converted(index: GraphIndex) -> bool:
     return False
 
 
-def converted_pairs(model: GraphIndex, converted: GraphIndex) -> dict[int, int]:
-    """{op of a model: op of what was made of it that gives the same tensor}."""
-    return _Pairing(model, converted).pairs()
-
-
-def converted_axes(model: GraphIndex, converted: GraphIndex) -> dict[str, Axes]:
-    """{tensor of what was made of a model: the order of its axes}, for those that are not in the
-    order of the model.
+def converted_pairs(
+    model: GraphIndex, converted: GraphIndex
+) -> tuple[dict[int, int], dict[str, Axes]]:
+    """{op of a model: op of what was made of it that gives the same tensor}, and {tensor of what
+    was made of it: the order of its axes} for those that are not in the order of the model.
     """
     pairing = _Pairing(model, converted)
-    pairing.pairs()
-    return {
+    pairs = pairing.pairs()
+    return pairs, {
         f"{converted.names[op]}:{port}": axes
         for op, axes in pairing.axes.items()
         if axes
@@ -179,7 +176,10 @@ class _Pairing:
             if applied is None:
                 return None
             origin = applied
-        return None if self._is_folded_further(origin) else origin
+        # A product holds no shift: where that of the model is of no operator, it was by 0.
+        is_product = self._model.types[origin] in LAYER_KERNELS | {"Mul"}
+        past = CHANNEL_SHIFTS | {"Sub"} if is_product and not has_bias(operator) else frozenset()
+        return None if self._is_folded_further(origin, past) else origin
 
     def _is_scaled(self, op: int) -> bool:
         """Whether an op scales or shifts by weights, as a batch norm and a bias do."""
@@ -190,11 +190,13 @@ class _Pairing:
     def _is_shift(self, op: int) -> bool:
         return self._is_scaled(op) and self._model.types[op] in CHANNEL_SHIFTS | FUSED_BATCH_NORMS
 
-    def _is_folded_further(self, op: int) -> bool:
-        """Whether what scales or shifts an op further on is of no operator, so that it may have
-        been folded into this one's weights.
+    def _is_folded_further(self, op: int, past: Collection[str]) -> bool:
+        """Whether what scales or shifts an op further on, past op types that were not folded, is of
+        no operator, so that it may have been folded into this one's weights.
         """
         further = self._next(op, self._is_scaled)
+        while further is not None and self._model.types[further] in past:
+            further = self._next(further, self._is_scaled)
         return further is not None and further not in self._every_named
 
     @cached_property

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from tfgraphwidget.graph.control_flow import Loop, control_flow
 from tfgraphwidget.graph.diff import GraphComparison
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.explanations import Explainer
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.inlining import InlinedGraph
+from tfgraphwidget.graph.inlining import MatchedGraphs
 from tfgraphwidget.graph.op_matching import VALUES, is_rounded
 from tfgraphwidget.graph.op_types import ACTIVATIONS
 
 Tensor = tuple[int, int]  # an op's number and the port of its output
 
 
-def corresponding_tensors(
-    before: GraphIndex | InlinedGraph,
-    after: GraphIndex | InlinedGraph,
-    renamed: Mapping[str, str] | None = None,
-) -> dict[Tensor, Tensor]:
-    """{tensor of `after`: the tensor of `before` that it is}, in the order of `after`.
-
-    A call that only one graph has corresponds to nothing: `match_graphs` inlines it before.
+def corresponding_tensors(matched: MatchedGraphs) -> dict[Tensor, Tensor]:
+    """{tensor of the second graph: the tensor of the first that it is}, in the order of the second.
 
     A variable of one graph corresponds to the constant that it is in the other, and what a batch
     norm gives to what the layer gives that it was folded into; the layer's own output, and its
     weights, correspond to none then, nor do weights whose channels were scaled. What an activation
-    gives that was moved past an op corresponds to what that op gave before.
+    gives that was moved past an op corresponds to what that op gave before. What is in a loop, and
+    has a value for each round, corresponds to nothing outside of one.
 
     Args:
-        before: The first graph.
-        after: The second graph.
-        renamed: Names of ops in `before` -> names in `after`, as far as they are known.
+        matched: The graphs, and which op of the one is which of the other.
     """
     with no_collections():
-        comparison = GraphComparison(before, after, renamed or {}, inline=False)
-        explainer = Explainer(comparison.matched, tuple(comparison.changed_ops()))
+        comparison = GraphComparison(matched)
+        explainer = Explainer(matched, tuple(comparison.changed_ops()))
         explainer.explanations()
     other_values = explainer.other_values | _scaled_constants(comparison)
-    partners = {j: i for i, j in enumerate(comparison.pair) if j >= 0 and j not in other_values}
+    depths = _loop_depths(comparison.before), _loop_depths(comparison.after)
+    partners = {
+        j: i
+        for i, j in enumerate(comparison.pair)
+        if j >= 0 and j not in other_values and depths[0][i] == depths[1][j]
+    }
     tensors = {
         (j, port): (i, port)
         for j, i in partners.items()
@@ -50,6 +50,12 @@ def corresponding_tensors(
         moved = tensors.pop((j, 0))
         tensors |= {(activation, 0): moved for activation in activations}
     return dict(sorted({**explainer.same_tensors, **tensors}.items()))
+
+
+def _loop_depths(index: GraphIndex) -> Counter[int]:
+    """In how many loops of TensorFlow 1 each op is."""
+    loops = (block for block in control_flow(index) if isinstance(block, Loop))
+    return Counter(op for loop in loops for op in loop.ops)
 
 
 def _scaled_constants(comparison: GraphComparison) -> set[int]:

@@ -21,7 +21,7 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.inlining import InlinedGraph, match_graphs
+from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs, match_graphs
 from tfgraphwidget.graph.op_matching import EVIDENCE, ops_with_other_inputs
 from tfgraphwidget.graph.op_types import ENTER
 from tfgraphwidget.graph.signature import Signature
@@ -560,15 +560,8 @@ def difference(
     if before is after:
         return Difference()
     with no_collections():
-        comparison = GraphComparison(
-            before,
-            after,
-            renamed or {},
-            bodies,
-            assets=assets or ({}, {}),
-            outputs=outputs,
-            readers=readers,
-        )
+        matched = match_graphs(before, after, renamed or {}, outputs)
+        comparison = GraphComparison(matched, bodies, assets=assets or ({}, {}), readers=readers)
         changes = comparison.difference(whole_library=whole_library)
     changes = replace(changes, versions=_version_details(comparison.before, comparison.after))
     return changes if assets is None else replace(changes, assets=asset_changes(*assets))
@@ -703,22 +696,16 @@ class GraphComparison:
 
     def __init__(
         self,
-        before: GraphIndex | InlinedGraph,
-        after: GraphIndex | InlinedGraph,
-        renamed: Mapping[str, str],
+        matched: MatchedGraphs,
         bodies: tuple[OpenBody, OpenBody] | None = None,
         compared: set[tuple[str, str]] | None = None,
         assets: tuple[Assets, Assets] = ({}, {}),
-        outputs: tuple[Collection[str], Collection[str]] = ((), ()),
         arguments: Mapping[str, str] | None = None,
         readers: Readers = (None, None),
-        *,
-        inline: bool = True,
     ) -> None:
         self._readers = readers
         self.arguments = dict(arguments or {})
-        names = {**renamed, **self.arguments}
-        self.matched = match_graphs(before, after, names, outputs, inline=inline)
+        self.matched = matched
         self.before, self.after = self.matched.before.index, self.matched.after.index
         self.attributes, self.pair = self.matched.attributes, self.matched.pair
         self._bodies = bodies
@@ -827,10 +814,10 @@ class GraphComparison:
                 # Others than as many have other places.
                 is_paired = len(one_body.arguments) == len(other_body.arguments)
                 places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
+                arguments = dict(places) if is_paired else {}
                 changes = GraphComparison(
-                    *(one_body.graph, other_body.graph, {}),
-                    *(self._bodies, self._compared, self._assets),
-                    arguments=dict(places) if is_paired else {},
+                    match_graphs(one_body.graph, other_body.graph, arguments),
+                    *(self._bodies, self._compared, self._assets, arguments),
                 ).difference(whole_library=False)
                 changes = replace(
                     changes,

@@ -51,7 +51,7 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
-from tfgraphwidget.graph.traversal import backward
+from tfgraphwidget.graph.traversal import backward, forward
 from tfgraphwidget.naming import count_text, last_part, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
@@ -417,7 +417,7 @@ class Explainer:
                     self._variables.add(i)
         self._is_converted = is_converted(matched.before.index) != is_converted(matched.after.index)
         self._is_inlined = matched.before.has_bodies or matched.after.has_bodies
-        self._unneeded: list[int] = []
+        self._unneeded: Collection[int] = ()
         self._folded: dict[str, None] = {}  # the names of layers, in order
         self._dtypes: Counter[tuple[str, str]] = Counter()
         self._causes: dict[tuple[str, Detail], str] = {}  # of details, by name before
@@ -466,8 +466,12 @@ class Explainer:
             paired = np.flatnonzero(~side.unpaired).tolist()
             explained = side.unpaired
             if not is_converted(side.index):
+                inputs = [op for op in paired if not side.index.input_lists[op]]
+                is_fed = forward(side.index, inputs)
+                unneeded = explained & ~backward(side.index, paired) & ~is_fed
+                self._unneeded = np.flatnonzero(unneeded).tolist()
                 passes_on = of_type(side.index, IN_PLACE_OF_CALLS.__contains__)
-                explained &= backward(side.index, paired) | passes_on
+                explained &= backward(side.index, paired) | ~is_fed | passes_on
             side.causes |= dict.fromkeys(np.flatnonzero(explained).tolist(), CONVERTED)
         for change in self._changed:
             for detail in change.details:
@@ -584,9 +588,12 @@ class Explainer:
             for side in (self._before, self._after)
         ]
         pairs = sum(j >= 0 for j in self._before.pair)
+        is_made_after = is_converted(self._after.inlined.index)
+        counts[0 if is_made_after else 1] -= len(self._unneeded)
         return (
             f"converted: {count_text(counts[0], 'op')} became {counts[1]:,}, of which "
             f"{pairs:,} give{'s' if pairs == 1 else ''} the same tensor"
+            + self._unneeded_text("left out" if is_made_after else "added")
         )
 
     def _inlined_sentence(self) -> str:
@@ -615,7 +622,7 @@ class Explainer:
         return "; ".join(texts)
 
     def _frozen_sentence(self) -> str:
-        count, unneeded = len(self._weights), len(self._unneeded)
+        count = len(self._weights)
         variables, constants = count_text(count, "variable"), count_text(count, "constant")
         is_frozen = bool(self._variables)
         sentence = (
@@ -623,10 +630,13 @@ class Explainer:
             if is_frozen
             else f"not frozen: {constants} became {'variables' if count > 1 else 'a variable'}"
         )
-        if unneeded:
-            ops = "op that no other needs was" if unneeded == 1 else "ops that no other needs were"
-            sentence += f"; {unneeded:,} {ops} {'left out' if is_frozen else 'added'}"
-        return sentence
+        return sentence + self._unneeded_text("left out" if is_frozen else "added")
+
+    def _unneeded_text(self, what: str) -> str:
+        """How many ops that no other needs only one graph has."""
+        count = len(self._unneeded)
+        ops = "op that no other needs was" if count == 1 else "ops that no other needs were"
+        return f"; {count:,} {ops} {what}" if count else ""
 
     def _precision_sentence(self, explanation: Explanation) -> str:
         dtypes = [" → ".join(pair) for pair, _ in self._dtypes.most_common(2)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.axis_orders import Axes
 from tfgraphwidget.graph.boundary import needed_ops
 from tfgraphwidget.graph.contraction import handed_on
 from tfgraphwidget.graph.edges import Ids
@@ -77,6 +78,7 @@ class MatchedGraphs:
         attributes: The digests of both.
         pair: For each op of `before` the number of the op of `after` that it is; -1 for none.
         evidence: For each op of `before` the place in EVIDENCE of what shows that.
+        axes: Of a converted model's tensors, the order of their axes where it is not the model's.
     """
 
     before: InlinedGraph
@@ -84,6 +86,7 @@ class MatchedGraphs:
     attributes: tuple[AttributeDigests, AttributeDigests]
     pair: list[int]
     evidence: list[int]
+    axes: Mapping[str, Axes]
 
 
 def match_graphs(
@@ -115,7 +118,7 @@ def match_graphs(
             AttributeDigests(one.index, gradient_numbers=is_one_graph),
             AttributeDigests(other.index, gradient_numbers=is_one_graph),
         )
-        pair, evidence = find_matches(one.index, other.index, attributes, renamed)
+        pair, evidence, axes = find_matches(one.index, other.index, attributes, renamed)
         if turn == MOST_TURNS or not may_inline:
             break
         back = np.full(len(other.index), -1, np.int32)
@@ -132,7 +135,7 @@ def match_graphs(
         one, other = now
     if one.has_bodies or other.has_bodies:
         _unpair_other_identities(one.index, other.index, pair)
-    return MatchedGraphs(one, other, attributes, pair.tolist(), evidence.tolist())
+    return MatchedGraphs(one, other, attributes, pair.tolist(), evidence.tolist(), axes)
 
 
 def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -> None:

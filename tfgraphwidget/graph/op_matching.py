@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.attributes import AttributeDigests
+from tfgraphwidget.graph.axis_orders import Axes
 from tfgraphwidget.graph.contraction import WEIGHTS, computed_from_weights, contracted_edges
 from tfgraphwidget.graph.converted_ops import converted_pairs, is_converted
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
@@ -60,6 +61,7 @@ from tfgraphwidget.graph.op_types import (
     RESHAPES_OF_ANY,
     SCALES_AND_SHIFTS,
     SEVERAL_HANDED_ON,
+    VARIABLE_READS,
     WITHOUT_OUTPUTS,
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state, stateful
@@ -129,6 +131,8 @@ LEFT_OUT_SCOPES = (
 PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
 # So many ops with one name, and of these so many, may be others without all names being in doubt.
 FEW_OTHERS, OTHERS = 8, 0.05
+# In a small graph that is so many, or a third of them.
+FEWEST_OTHERS, THIRD = 4, 1 / 3
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -174,10 +178,12 @@ class Matches(NamedTuple):
         pair: For each op of the first graph the number of the second's, -1 for none.
         evidence: For each op of the first graph the place in EVIDENCE of what shows it; 0 for ops
             without a pair.
+        axes: Of a converted model's tensors, the order of their axes where it is not the model's.
     """
 
     pair: Ids
     evidence: npt.NDArray[np.uint8]
+    axes: Mapping[str, Axes] = {}
 
 
 def find_matches(
@@ -228,11 +234,11 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     """Match a model and what was made of it, by the names that the converter has kept."""
     forward = np.full(len(before), -1, np.int32)
     evidence = np.full(len(before), NAME, np.uint8)
-    pairs = (
-        converted_pairs(before, after)
-        if is_converted(after)
-        else {other: one for one, other in converted_pairs(after, before).items()}
-    )
+    if is_converted(after):
+        pairs, axes = converted_pairs(before, after)
+    else:
+        pairs, axes = converted_pairs(after, before)
+        pairs = {other: one for one, other in pairs.items()}
     known_pairs = {
         before.ids[old]: after.ids[new]
         for old, new in renamed.items()
@@ -242,7 +248,7 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     forward[np.isin(forward, [*known_pairs.values()])] = -1
     forward[[*known_pairs]] = [*known_pairs.values()]
     evidence[[*known_pairs]] = HAND
-    return Matches(forward, evidence)
+    return Matches(forward, evidence, axes)
 
 
 def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
@@ -260,6 +266,7 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     unlike = (
         *_waiting_for_others(before, after, forward),
         *_calls_and_results(before, after, forward),
+        *(() if before.origin is after.origin else _reads_of_others(before, after, forward)),
     )
     forward[[i for i in unlike if i not in pairs]] = -1
     return forward
@@ -313,6 +320,38 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
     there = forward[paired]
     is_other = (calls[0][paired] & results[1][there]) | (results[0][paired] & calls[1][there])
     return [int(op) for op in paired[is_other]]
+
+
+def _reads_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The reads of weights that have the name of a read of another weight."""
+    there = set(forward.tolist())
+    reads = np.flatnonzero((forward >= 0) & of_type(before, VARIABLE_READS.__contains__)).tolist()
+    return [i for i in reads if _read_others(before, after, forward, there, (i, int(forward[i])))]
+
+
+def _read_others(
+    before: GraphIndex, after: GraphIndex, forward: Ids, there: Collection[int], pair: Pair
+) -> bool:
+    """Whether two ops read weights that both have a partner, and are not those of each other:
+    "Cast_1/ReadVariableOp" is what a layer reads second, whatever it is.
+
+    Args:
+        forward: For each op of the first graph the number of its partner; -1 for none.
+        there: These numbers.
+        pair: The two ops.
+    """
+    weight, other = _weight_of(before, pair[0]), _weight_of(after, pair[1])
+    are_known = weight >= 0 and other in there
+    return are_known and forward[weight] not in (-1, other)
+
+
+def _weight_of(index: GraphIndex, read: int) -> int:
+    """The variable or constant that an op gives as it is; -1 for another op."""
+    op, visited = read, set[int]()
+    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited:
+        visited.add(op)
+        op = index.input_lists[op][0]
+    return op if visited and index.types[op] in WEIGHTS else -1
 
 
 class _Side:
@@ -442,7 +481,7 @@ class _Side:
         return self._attributes.kind(constant)
 
     def unique_labels(
-        self, landmarks: Ids, rounds: int, *, own_names: bool
+        self, landmarks: Ids, rounds: int, *, own_names: bool, everywhere: bool
     ) -> tuple[Labels, npt.NDArray[np.intp]]:
         """The labels that one unpaired op has, and these ops."""
         is_candidate = self.unpaired & ~self._edges.passed & ~self._is_leaf
@@ -451,7 +490,7 @@ class _Side:
             connected = np.concatenate([self._edges.consumer, self._edges.source])
             is_candidate &= np.bincount(connected, minlength=len(self.index)) > 0
         in_reach = ~self.unpaired & ~self.is_constant
-        if in_reach.any() and (rounds < FAR or self._level.attributes != "all"):
+        if not everywhere and in_reach.any() and (rounds < FAR or self._level.attributes != "all"):
             # A label without a pair in it may be what is left where many ops are alike.
             for _ in range(rounds):
                 in_reach |= self._beside(in_reach & ~self._is_leaf)
@@ -643,15 +682,21 @@ class _TwoGraphs:
         for i in np.flatnonzero(paired).tolist():
             here, there = before.index.nodes[i], after.index.nodes[pair[i]]
             is_other[i] |= here.op != there.op or (here.op in CONSTANTS and here != there)
-        if is_other.sum() <= max(FEW_OTHERS, OTHERS * paired.sum()):
+        count = paired.sum()
+        few = min(FEW_OTHERS, max(FEWEST_OTHERS, THIRD * count))
+        if is_other.sum() <= max(few, OTHERS * count):
             return  # an edit, say: its author knows an op by its name
         ops = np.flatnonzero(paired).tolist()
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
+        is_first = True
         for rounds in (FAR, 3, 1):
-            self.pair(self.with_unique_label(rounds, own_names=False), STRUCTURE)
-            self.pair_neighbors(own_names=False)
+            # Not beside the certain ones alone: there is what was inserted.
+            pairs = self.with_unique_label(rounds, own_names=False, everywhere=is_first)
+            is_first &= not pairs
+            self.pair(pairs, STRUCTURE)
+            self.pair_neighbors(own_names=False, start=pairs)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
 
@@ -691,7 +736,10 @@ class _TwoGraphs:
 
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
-        return _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
+        pairs = _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
+        indexes, forward = (self.before.index, self.after.index), self.before.pair
+        there = set(forward.tolist()) if pairs else set[int]()
+        return [pair for pair in pairs if not _read_others(*indexes, forward, there, pair)]
 
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""
@@ -740,11 +788,17 @@ class _TwoGraphs:
                 pairs += [(ops[i], others[j]) for i, j in near]
         return pairs
 
-    def with_unique_label(self, rounds: int, *, own_names: bool) -> list[Pair]:
-        """The ops with a label that one op has in each graph."""
+    def with_unique_label(
+        self, rounds: int, *, own_names: bool, everywhere: bool = False
+    ) -> list[Pair]:
+        """The ops with a label that one op has in each graph, `everywhere` or within so many edges
+        of a pair.
+        """
         landmarks = self._landmarks()
-        labels_a, ops_a = self.before.unique_labels(landmarks[0], rounds, own_names=own_names)
-        labels_b, ops_b = self.after.unique_labels(landmarks[1], rounds, own_names=own_names)
+        (labels_a, ops_a), (labels_b, ops_b) = (
+            side.unique_labels(numbers, rounds, own_names=own_names, everywhere=everywhere)
+            for side, numbers in zip((self.before, self.after), landmarks, strict=True)
+        )
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
         return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
 
@@ -781,9 +835,15 @@ class _TwoGraphs:
                 number_of[op] = of_value.get(side.value(op), number_of[op])
         return numbers[0], numbers[1]
 
-    def pair_neighbors(self, *, own_names: bool) -> None:
-        """Pair what is at the same place beside a pair, and go on from there."""
-        stack = [(a, int(self.before.pair[a])) for a in self.before.border().tolist()]
+    def pair_neighbors(self, *, own_names: bool, start: Iterable[Pair] | None = None) -> None:
+        """Pair what is at the same place beside a pair, and go on from there.
+
+        Args:
+            own_names: Whether the last parts of names must be alike.
+            start: The pairs to begin with; None for all.
+        """
+        border = ((a, int(self.before.pair[a])) for a in self.before.border().tolist())
+        stack = [*(border if start is None else start)]
         while stack:
             a, b = stack.pop()
             beside_a = self.before.beside(a, own_names=own_names)

@@ -227,6 +227,7 @@ class SavedEditor:
             op had.
         tables: The keys and the values of each hash table, by its op.
         iterators: The position of each iterator in its dataset, by its op.
+        pairs: The ops that were paired by hand with those of other graphs, by their titles.
         current: Opens the graph as it is after the edits, without these.
         folder: What keeps the files.
     """
@@ -243,6 +244,7 @@ class SavedEditor:
     removed: Mapping[str, StoredTensor]
     tables: Mapping[str, tuple[StoredTensor, StoredTensor]]
     iterators: Mapping[str, StoredTensor]
+    pairs: Mapping[str, Mapping[str, str]]
     current: Callable[[], Source] | None
     folder: object = field(repr=False)
 

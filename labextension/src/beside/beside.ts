@@ -78,6 +78,7 @@ export function createBeside(
       software: settings.software,
       readOnly: true,
       isPane: true,
+      pair: pairing && ((name) => pairing.take(side, name)),
       revision: () => settings.revision(side),
       isAlone: () => true,
     });

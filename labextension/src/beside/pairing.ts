@@ -1,5 +1,6 @@
 // Pairs two ops by hand: an op of one pane, and then the op of the other one that it is. Either is
-// selected and the button pressed, or P; or dragged from one to the other with Alt.
+// selected and the button pressed, or P, or "Pair" chosen in its menu; or dragged from one to the
+// other with Alt.
 import { button, element, setAttributes } from "../panels/dom";
 import { at, isScope, keyOf } from "../protocol/scene";
 import type { Point } from "../render/camera/camera";
@@ -73,12 +74,16 @@ export class Pairing {
   /** Take the current op: as the first of a pair, or as the second one. */
   press(): void {
     const side = this.#settings.lead();
-    const first = this.#first;
     const name = this.#picked(side);
-    if (first && first.side === side) this.cancel();
-    else if (first && name) this.#finish(side, name);
-    else if (name) this.#begin(side, name);
+    if (this.#first?.side === side) this.cancel();
+    else if (name) this.take(side, name);
     else this.#said.textContent = "Select an op first.";
+  }
+
+  /** Take an op of a pane: as the second of a pair where the first is of the other pane. */
+  take(side: Side, name: string): void {
+    if (this.#first?.side === otherSide(side)) this.#finish(side, name);
+    else this.#begin(side, name);
   }
 
   /** Take no second op; whether one was waited for. */

@@ -11,4 +11,6 @@ export interface Parts {
   readonly readOnly?: boolean;
   /** Whether there may be a second pane, for a graph to compare with. */
   readonly canSplit?: boolean;
+  /** In one of two panes: take an op as one of two that are paired by hand. */
+  readonly pair?: ((name: string) => void) | undefined;
 }

@@ -24,6 +24,7 @@ function world(
   change: Partial<State> = {},
   coverage: number[] = [0, 0, 0, 0, 0],
   readOnly = false,
+  pair?: (name: string) => void,
 ) {
   const drawn = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
   const scene = decodeScene(drawn.fields, drawn.buffer);
@@ -44,6 +45,7 @@ function world(
     actions: recorder as Actions,
     stage: recorder as Stage,
     readOnly,
+    pair,
     form: (command: EditCommand) =>
       void asked.push(["form", command.command, command.what, command.options]),
     otherGraph: ({ name }) => void asked.push(["otherGraph", name]),
@@ -186,6 +188,17 @@ describe("what a menu lists", () => {
       "Copy tensor name",
       "Find more like this",
     ]);
+  });
+
+  test("in one of two panes, an op is paired with one of the other pane", async () => {
+    const pairs: string[] = [];
+    const { hit, choose, entries } = world({}, undefined, true, (name) => void pairs.push(name));
+    const op = hit({ item: INPUT });
+    await choose(op, "pair");
+    expect(pairs).toEqual(["input"]);
+    expect(entries(hit({ item: OPEN_SCOPE })).some(({ id }) => id === "pair")).toBe(false);
+    const alone = world();
+    expect(alone.entries(alone.hit({ item: INPUT })).some(({ id }) => id === "pair")).toBe(false);
   });
 
   test("more scopes are found by a name with other numbers", () => {

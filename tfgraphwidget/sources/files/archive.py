@@ -295,6 +295,7 @@ def _open(
             for op, (keys, contents) in header["tables"].items()
         },
         iterators=_tensors(stored, header["iterators"]),
+        pairs={title: _names(names) for title, names in header.get("pairs", {}).items()},
         current=current if has_opened else None,
         folder=folder,
     )

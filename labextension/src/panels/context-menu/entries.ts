@@ -144,7 +144,7 @@ function opGroups(
   details: InspectReply | null,
   context: MenuContext,
 ): MenuGroups {
-  const { actions, readOnly } = context;
+  const { actions, readOnly, pair } = context;
   const name = scene.names[item] ?? "";
   const enter = commandItem("activate", context, {
     text: "Open the function",
@@ -152,6 +152,7 @@ function opGroups(
   });
   return [
     at(scene.calls, item) === 1 ? [enter] : [],
+    pair ? [{ id: "pair", text: "Pair with an op of the other pane", act: () => pair(name) }] : [],
     [...(readOnly ? [] : cloneEntries([name], [], context)), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
