@@ -204,9 +204,12 @@ def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> I
 
 
 def computed_from_weights(index: GraphIndex) -> Mask:
-    """The constants and variables, and what is computed of them alone."""
+    """The constants and variables, also those that a function captures, and what is computed of
+    them alone.
+    """
     kinds, numbers = index.kinds
     weights = np.array([kind in WEIGHTS for kind in kinds], bool)[numbers]
     without_inputs = np.diff(index.inputs.start) == 0
     others = np.flatnonzero(without_inputs & ~weights).tolist()
+    others = [op for op in others if index.dtypes(op) != ("resource",)]
     return ~forward(index, others, controls=False)

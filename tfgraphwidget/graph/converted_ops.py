@@ -25,7 +25,7 @@ from tfgraphwidget.graph.axis_orders import (
     model_shape,
     output_axes,
 )
-from tfgraphwidget.graph.contraction import WEIGHTS
+from tfgraphwidget.graph.contraction import computed_from_weights
 from tfgraphwidget.graph.converted_op_types import (
     activation_of,
     are_of_one_kind,
@@ -207,13 +207,7 @@ class _Pairing:
     @cached_property
     def _weights(self) -> Mask:
         """Constants and variables, captured ones too, and what is computed of them alone."""
-        model = self._model
-        fed = [
-            op
-            for op in np.flatnonzero(np.diff(model.inputs.start) == 0).tolist()
-            if model.types[op] not in WEIGHTS and model.dtypes(op) != ("resource",)
-        ]
-        return ~forward(model, fed, controls=False)
+        return computed_from_weights(self._model)
 
     def _reader_of_the_same_type(self, op: int, origins: Mapping[int, int]) -> int | None:
         """The op of an operator's type that reads what this reads; None if there are several."""

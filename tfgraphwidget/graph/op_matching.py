@@ -57,6 +57,7 @@ from tfgraphwidget.graph.op_types import (
     IN_PLACE_OF_CALLS,
     NORMS_WITH_ACTIVATION,
     PASSED_ON,
+    PLACEHOLDERS,
     RESHAPES,
     RESHAPES_OF_ANY,
     SCALES_AND_SHIFTS,
@@ -644,8 +645,11 @@ class _Side:
 
     @cached_property
     def _is_of_weights(self) -> Mask:
-        """The weights, and what is computed of them alone."""
-        return computed_from_weights(self.index)
+        """The weights, and what is computed of them alone; and placeholders: a function has one for
+        a tensor that it captures, which is a constant once it is frozen.
+        """
+        is_placeholder = of_type(self.index, PLACEHOLDERS.__contains__)
+        return computed_from_weights(self.index) | is_placeholder
 
     def _surroundings(self, op: int) -> Hashable:
         """What is beside an op, the same for ops that are one."""

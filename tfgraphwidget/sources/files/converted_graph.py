@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import ORIGINS, TRUSTED
+from tfgraphwidget.graph import ORIGINS, SCALAR_PLACEHOLDERS, TRUSTED
 from tfgraphwidget.sources.converted_model import LiteModel, OnnxModel
 from tfgraphwidget.sources.files.container import Container, OpenOptions
 from tfgraphwidget.sources.source import Source
@@ -26,9 +26,6 @@ PLAIN = frozenset(
     }
 )
 """Dtypes whose values lie in files as TensorFlow has them."""
-
-
-_PRODUCER = 24  # the version of graphs from which on a placeholder without dimensions is a scalar
 
 
 class ConvertedNodes:
@@ -91,7 +88,7 @@ class ConvertedGraph(ConvertedNodes):
 
     def __init__(self) -> None:
         self.meta: Any = message_classes().MetaGraphDef()
-        self.meta.graph_def.versions.producer = _PRODUCER
+        self.meta.graph_def.versions.producer = SCALAR_PLACEHOLDERS
         super().__init__(self.meta.graph_def.node)
         self._functions = Counter[str]()
 
