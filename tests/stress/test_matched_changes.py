@@ -45,7 +45,7 @@ def test_what_has_a_partner_is_matched_with_it(name: str, change: str) -> None:
 
 
 def test_a_captured_tensor_that_is_added_is_matched_with_its_constant() -> None:
-    """A function has a placeholder for it, and what is beside an addition shows what is beside it."""
+    """A function has a placeholder for it, which counts as the constant does."""
     found = counts(subject("vision transformer"), "frozen")
     assert (found.right, found.wrong) == (found.partners, 0)
     assert found.partners > 300
