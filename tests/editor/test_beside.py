@@ -313,6 +313,31 @@ def test_panes_have_the_names_of_files_also_where_a_function_is_entered(tmp_path
     assert document(tgw.beside(paths[0], paths[2]))["titles"] == [str(paths[0]), str(paths[2])]
 
 
+def test_what_differs_in_the_place_of_a_call_is_marked_and_colored_at_the_call() -> None:
+    """Only one of the graphs calls a function: its ops are compared with those of the other one."""
+
+    def flat(bias: float) -> tf.Graph:
+        with tf.Graph().as_default() as made:
+            x = v1.placeholder(tf.float32, [2], name="x")
+            tf.identity(tf.nn.relu(tf.add(x, bias, name="plus"), name="relu"), name="y")
+        return made
+
+    feeds = {"x:0": [1.0, 2.0]}
+    for one, other in ((flat(0.5), calling(0.75)), (calling(0.75), flat(0.5))):
+        both = tgw.beside(one, other, feeds=feeds)
+        assert document(both)["steps"]
+        caller = both.before if one.get_operations()[-1].inputs[0].op.type != "Relu" else both.after
+        flat_one = both.after if caller is both.before else both.before
+        assert caller._core.evaluator.marks() == {"PartitionedCall": 2}
+        assert "plus/y" in (flat_one._core.evaluator.marks() or {})
+        index = caller._core.index
+        colored = caller._core.coloring._of(index)
+        assert colored.value[index.ids["PartitionedCall"]] > 0
+        caller.view.enter("PartitionedCall")
+        assert (caller._core.evaluator.marks() or {})["y/y"] == 2
+        caller.view.leave()
+
+
 def test_pairs_of_one_graph_are_refused_at_once() -> None:
     editor = tgw.example()
     with pytest.raises(tgw.GraphEditError, match=r"^beside: pairs are of two models; name the oth"):

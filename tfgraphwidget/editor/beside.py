@@ -26,7 +26,7 @@ from tfgraphwidget.editor.beside_steps import (
     value_step,
 )
 from tfgraphwidget.editor.evaluation import WEIGHTS, navigator_of
-from tfgraphwidget.editor.partners import Partners
+from tfgraphwidget.editor.partners import Partners, call_around
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex
@@ -343,9 +343,12 @@ class Beside(ArgumentChecks):
         others = {split_tensor(each.name)[0]: split_tensor(each.other)[0] for each in comparison}
         theirs = {others[op]: distance for op, distance in distances.items()}
         for editor, values in ((self.before, theirs), (self.after, distances)):
-            ids = editor._core.index.ids
-            of_graph = _Named({op: value for op, value in values.items() if op in ids})
-            editor._core.coloring.color_by(of_graph or None, 1)
+            ids, largest = editor._core.index.ids, dict[str, float]()
+            for op, value in values.items():
+                drawn = op if op in ids else call_around(op, ids)
+                if drawn:
+                    largest[drawn] = max(largest.get(drawn, 0.0), value)
+            editor._core.coloring.color_by(_Named(largest) or None, 1)
         self.after._core.listeners.notify()  # a page that shows both has other numbers now
 
     @cached_property

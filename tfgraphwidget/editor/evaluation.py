@@ -15,8 +15,10 @@ import numpy as np
 from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor.graph_run import Feeds, Fetch, GraphRun, Renames, Values
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
+from tfgraphwidget.editor.partners import call_around
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
+    DIFFERS,
     HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
     Assets,
@@ -144,15 +146,25 @@ class Evaluator:
         """
         is_after = self._difference is not None
         difference = self._difference if is_after else self._difference_to
-        path, start = self._executor.navigator.path, self._difference_path
-        if difference is not None and path != start:
-            inside = path[len(start) :] if path[: len(start)] == start else ()
-            difference = next((d for names, d in difference.inside if names == inside), None)
-            if difference is None:
-                return {}
         if difference is None:
             return None
-        return difference.rest.marks(len(self._executor.index), is_after=is_after)
+        path, start, index = (
+            self._executor.navigator.path,
+            self._difference_path,
+            self._executor.index,
+        )
+        if path == start:
+            return _at_calls(difference.rest.marks(len(index), is_after=is_after), index)
+        inside = path[len(start) :] if path[: len(start)] == start else ()
+        within = next((each for names, each in difference.inside if names == inside), None)
+        if within is not None:
+            return _at_calls(within.rest.marks(len(index), is_after=is_after), index)
+        # The function was compared in place of its call: its ops have names in the graph around it.
+        prefix = "".join(f"{call.partition(':')[0]}/" for call in inside)
+        marks = difference.rest.marks(len(index), is_after=is_after).items() if inside else ()
+        return _at_calls(
+            {name[len(prefix) :]: kind for name, kind in marks if name.startswith(prefix)}, index
+        )
 
     def diff(self, before: Any, pairs: Mapping[TensorKey, object] | None = None) -> Difference:
         """Compare the current graph with `before`; see `AnalysisAPI.diff`."""
@@ -903,3 +915,10 @@ def _run_probe(
     return runtime.measure.probe.probe(
         now.index, tensors, run or (lambda names: now.run(names, feeds, {}))
     )
+
+
+def _at_calls(marks: Mapping[str, int], index: GraphIndex) -> dict[str, int]:
+    """The marks of ops, those in functions that were compared in place of calls at the calls."""
+    own = {name: kind for name, kind in marks.items() if name in index.ids}
+    calls = {call_around(name, index.ids) for name in marks if name not in index.ids}
+    return dict.fromkeys(calls - {""}, DIFFERS.index("changed")) | own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
 from tfgraphwidget.graph import Difference, GraphIndex, renamed_parts
@@ -52,8 +52,7 @@ class Partners:
         ids = (self.after if is_after else self.before).ids
         if name in ids or name.rstrip("/") in self._scopes[is_after]:
             return name
-        calls = reversed([*enclosing_scopes(name)])
-        return next((call for call in calls if call in ids), name)
+        return call_around(name, ids) or name
 
     @cached_property
     def _scopes(self) -> tuple[set[str], set[str]]:
@@ -77,6 +76,19 @@ class Partners:
                     visited.add(near)
                     queue.append(near)
         return ""
+
+
+def call_around(name: str, ops: Container[str]) -> str:
+    """The call whose function an op is in, by the name that it has in place of the call; "" for
+    none.
+
+    Args:
+        ops: The names of the graph's own ops.
+
+    >>> call_around("net/call/block/Relu", {"net/call", "net/x"}), call_around("a/b", {"b"})
+    ('net/call', '')
+    """
+    return next((scope for scope in reversed([*enclosing_scopes(name)]) if scope in ops), "")
 
 
 def likely_partner(name: str, scopes: Mapping[str, str]) -> str:
