@@ -756,11 +756,8 @@ def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tupl
 class _Matching:
     """Which tensors of two graphs are the same.
 
-    Args:
-        runs: The graph to compare with, and the graph.
-        patches: The edits that made it of the one before; () for graphs that are not.
-        of_all: Whether all tensors are compared: ops then, in place of a call that only one graph
-            has.
+    `patches` are the edits that made one of the other. Where all tensors are compared (`of_all`),
+    ops are in place of a call that only one graph has.
 
     Attributes:
         by_hand: {tensor now: tensor before} that is known.

@@ -195,9 +195,11 @@ from .op_types import REQUIRED_PLACEHOLDERS as REQUIRED_PLACEHOLDERS
 from .op_types import RESOURCE_HANDLES as RESOURCE_HANDLES
 from .op_types import RESOURCE_QUERIES as RESOURCE_QUERIES
 from .op_types import RESOURCE_READS as RESOURCE_READS
+from .op_types import ROW_READERS as ROW_READERS
 from .op_types import SAME_GRADIENT as SAME_GRADIENT
 from .op_types import SCALAR_PLACEHOLDERS as SCALAR_PLACEHOLDERS
 from .op_types import SEED_FORWARDING as SEED_FORWARDING
+from .op_types import SEGMENT_REDUCTIONS as SEGMENT_REDUCTIONS
 from .op_types import SHAPE_ARITHMETIC as SHAPE_ARITHMETIC
 from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS
 from .op_types import SHAPE_QUERIES as SHAPE_QUERIES

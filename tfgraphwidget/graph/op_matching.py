@@ -335,11 +335,6 @@ def _read_others(
 ) -> bool:
     """Whether two ops read weights that both have a partner, and are not those of each other:
     "Cast_1/ReadVariableOp" is what a layer reads second, whatever it is.
-
-    Args:
-        forward: For each op of the first graph the number of its partner; -1 for none.
-        there: These numbers.
-        pair: The two ops.
     """
     weight, other = _weight_of(before, pair[0]), _weight_of(after, pair[1])
     are_known = weight >= 0 and other in there
@@ -840,11 +835,8 @@ class _TwoGraphs:
         return numbers[0], numbers[1]
 
     def pair_neighbors(self, *, own_names: bool, start: Iterable[Pair] | None = None) -> None:
-        """Pair what is at the same place beside a pair, and go on from there.
-
-        Args:
-            own_names: Whether the last parts of names must be alike.
-            start: The pairs to begin with; None for all.
+        """Pair what is at the same place beside a pair, and go on from there; `start` has the pairs
+        to begin with.
         """
         border = ((a, int(self.before.pair[a])) for a in self.before.border().tolist())
         stack = [*(border if start is None else start)]

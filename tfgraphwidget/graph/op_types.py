@@ -477,6 +477,15 @@ DROPOUT_MASKS = frozenset({"GreaterEqual", "Floor"})
 
 # They take entries of a vector of sizes, which constants number.
 GATHERS = frozenset({"Gather", "GatherV2"})
+# They read some rows of a tensor.
+ROW_READERS = GATHERS | {"GatherNd", "Slice", "StridedSlice"}
+SEGMENT_REDUCTIONS = frozenset(
+    {
+        *("SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum"),
+        *("UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd"),
+        "UnsortedSegmentSum",
+    }
+)
 
 # Half precision
 

@@ -215,6 +215,8 @@ def _session_references() -> dict[int, weakref.ref[Any]]:
 def session_references(session: Session) -> list[dict[str, object]]:
     """Return the fields of the Python objects that refer to the C session of a session: callables
     and tensor handles.
+
+    Private: see `_session_references`. TensorFlow lists neither of them.
     """
     things = [reference() for reference in list(_session_references().values())]
     fields = [vars(thing) for thing in things if thing is not None]

@@ -29,6 +29,8 @@ from tfgraphwidget.graph import (
     GATHERS,
     IMAGE_SCALINGS,
     LOOP_CONDITION,
+    ROW_READERS,
+    SEGMENT_REDUCTIONS,
     WHILE_LOOPS,
     GraphIndex,
     traversal,
@@ -60,8 +62,6 @@ _ELEMENT_SHAPES = {
     "TensorListReserve": 0,
     "TensorListStack": 1,
 }
-_SEGMENTED = ("Max", "Mean", "Min", "Prod", "Sum")
-_ROW_READERS = GATHERS | {"GatherNd", "Slice", "StridedSlice"}
 _STEPS = 1000
 
 
@@ -546,7 +546,7 @@ def _loop_over_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         return
     body = index.extras.function(name)
     read_by_row = {
-        node.input[0].partition(":")[0] for node in body.node_def if node.op in _ROW_READERS
+        node.input[0].partition(":")[0] for node in body.node_def if node.op in ROW_READERS
     }
     for argument, of in zip(body.signature.input_arg, consumer.read, strict=False):
         for position, was, _ in consumer.changes.dimensions(of):
@@ -560,7 +560,7 @@ def _loop_of_tensorflow_1_over_rows(consumer: SizeConsumer) -> Iterator[StaleCon
     """
     index, enter = consumer.index, consumer.op
     is_read_by_row = any(
-        index.types[reader] in _ROW_READERS and index.input_lists[reader][0] == enter
+        index.types[reader] in ROW_READERS and index.input_lists[reader][0] == enter
         for reader in index.consumer_lists[enter]
     )
     sizes = [was for k, was, _ in consumer.changes.dimensions(consumer.read[0]) if k == 0]
@@ -838,8 +838,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "TensorListFromTensor": _list_of_rows,
     "Unpack": _parts,
     "Enter": _loop_of_tensorflow_1_over_rows,
-    **dict.fromkeys([f"Segment{how}" for how in _SEGMENTED], _segments),
-    **dict.fromkeys([f"UnsortedSegment{how}" for how in _SEGMENTED], _segments),
+    **dict.fromkeys(SEGMENT_REDUCTIONS, _segments),
     **dict.fromkeys(WHILE_LOOPS, _loop_over_rows),
 }
 # Ops that need not read a tensor that has another shape.
