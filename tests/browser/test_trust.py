@@ -57,7 +57,7 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     target = tmp_path / "written"
     write_strange_file(jupyter_server.root / "strange.pb", target)
     cells = [
-        "import tfgraphwidget as tgw\neditor = tgw.edit('strange.pb')",
+        "import os, tfgraphwidget as tgw\neditor = tgw.edit(os.path.abspath('strange.pb'))",
         "editor.view.collapse()\neditor.view.widget.height = 640\neditor",
     ]
     notebook = open_notebook(
@@ -68,7 +68,18 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     root.scroll_into_view_if_needed()
     widget = Widget(notebook, root)
     bar, tooltip = root.locator(".tgw-warnings"), root.locator(".tgw-tooltip")
+    # A file is called by its name, so that what is said of it has the width.
+    path = root.get_by_role("navigation", name="Current graph")
+    expect(path).to_have_text("strange.pb")
+    expect(path.locator("[title]")).to_have_attribute(
+        "title", str(jupyter_server.root / "strange.pb")
+    )
     switch = bar.get_by_role("switch", name="Trust this file")
+    box, legend = bar.bounding_box(), root.locator(".tgw-legend").bounding_box()
+    assert box
+    assert legend
+    assert box["width"] > 400
+    assert box["y"] + box["height"] <= legend["y"]
     expect(switch).to_have_attribute("aria-checked", "false")
     expect(switch).to_have_accessible_description(
         "Ops of this file may write files (1 op), so they do not run. Turn this on only if you "

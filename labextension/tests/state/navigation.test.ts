@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { crumbsOf } from "../../src/panels/controls/breadcrumb";
+import { crumbsOf, fileName } from "../../src/panels/controls/breadcrumb";
 import { emptyText, unreadWarnings } from "../../src/panels/controls/messages";
 import { contextText, functionText } from "../../src/panels/inspector/inspector";
 import type { SearchReply } from "../../src/protocol/messages";
@@ -176,6 +176,13 @@ describe("what is said about rooms", () => {
       { name: "while", depth: 1 },
       { name: "body", depth: null },
     ]);
+  });
+
+  test("a file is called by its name, and what is no path as it is", () => {
+    expect(fileName("/home/me/models/net.pb")).toBe("net.pb");
+    expect(fileName("models/saved/")).toBe("saved");
+    expect(fileName("C:\\models\\net.pb")).toBe("net.pb");
+    for (const title of ["Graph", "/", "tf.function 'a/b'"]) expect(fileName(title)).toBe(title);
   });
 
   test("called functions and what is around an op", () => {

@@ -29,6 +29,13 @@ interface Crumb {
   readonly depth: number | null;
 }
 
+/** A file by its name, of a folder too: with its path it is wider than the drawing. */
+export function fileName(title: string): string {
+  return title.includes("'")
+    ? title
+    : title.replace(/[\\/]+$/, "").replace(/^.*[\\/]/, "") || title;
+}
+
 /** The graphs from the top level to the current one; none at the top level. */
 export function crumbsOf(path: readonly string[]): Crumb[] {
   if (path.length < 2) return [];
@@ -39,7 +46,7 @@ function trail(state: State | null, ways: BreadcrumbActions): HTMLElement[] {
   const path = state?.path ?? [];
   const crumbs = crumbsOf(path);
   if (crumbs.length === 0)
-    return path.map((name) => element("span", { class: "tgw-title", title: name }, name));
+    return path.map((name) => element("span", { class: "tgw-title", title: name }, fileName(name)));
   const list = element("ol", { class: "tgw-crumbs" });
   for (const { name, depth } of crumbs) {
     const attributes =
@@ -47,7 +54,7 @@ function trail(state: State | null, ways: BreadcrumbActions): HTMLElement[] {
         ? { class: "tgw-crumb", title: `${name}: show the whole graph`, "aria-current": "location" }
         : { class: "tgw-crumb", title: `Return to ${name}` };
     const act = depth === null ? ways.here : () => ways.leave(depth);
-    list.append(element("li", {}, button(attributes, act, name)));
+    list.append(element("li", {}, button(attributes, act, depth === 0 ? fileName(name) : name)));
   }
   return [list];
 }
