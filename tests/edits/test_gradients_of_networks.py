@@ -101,3 +101,23 @@ def test_strip_training_keeps_all_of_a_graph_that_nothing_trains() -> None:
     assert [*editor] == before
     assert editor.passes.strip_training("energy:0")
     assert "model_attr/version" not in editor
+
+
+def test_forces_that_a_tape_gives_are_outputs_and_no_training() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])], autograph=False)
+    def energy_and_force(places: tf.Tensor) -> dict[str, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(places)
+            energies = tf.reduce_sum(tf.tanh(places) ** 2, 1)
+        return {"energy": energies, "force": -tape.gradient(energies, places)}
+
+    frozen = energy_and_force.get_concrete_function().graph.as_graph_def()
+    version = frozen.node.add(name="model_attr/version", op="Const")
+    version.attr["dtype"].type = tf.float32.as_datatype_enum
+    version.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(0.4))
+    editor = tgw.edit(frozen)
+    assert any("gradient_tape/" in name for name in editor)
+    before = [*editor]
+    assert len(editor.outputs) == 2
+    assert not editor.passes.strip_training()
+    assert [*editor] == before

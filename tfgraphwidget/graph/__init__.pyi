@@ -104,6 +104,7 @@ from .flattening import flatten as flatten
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions
+from .gradient_use import APPLIES as APPLIES
 from .gradient_use import gradients_of_training as gradients_of_training
 from .gradient_use import lists_for_gradients as lists_for_gradients
 from .index import GraphIndex as GraphIndex

@@ -19,9 +19,11 @@ from tfgraphwidget.graph.op_effects import writes
 from tfgraphwidget.graph.op_types import EMPTY_LIST
 from tfgraphwidget.graph.traversal import backward
 
+APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+"""Types of the ops that an optimizer updates variables with."""
+# Types of all ops that change the value of a variable.
 _UPDATE = re.compile(
-    r"(Resource)?(Sparse)?Apply[A-Z]\w*|Assign\w*"
-    r"|(Resource)?Scatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
+    rf"{APPLIES.pattern}|Assign\w*|(Resource)?Scatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
 )
 
 

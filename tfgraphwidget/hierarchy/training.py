@@ -3,10 +3,9 @@
 Gradients are known by the name scope that TensorFlow puts them in, whatever it is called: that of
 the op "net/MatMul" is "grads/net/MatMul_grad". Optimizers are known by the ops that apply
 gradients. All that depends on them belongs to training, except computations that only wait for it.
-Gradients that the network goes on with, and no variable is updated by, are a part of it: forces are
-gradients of an energy, and a gradient penalty is a term of a loss.
 So does what depends on no input and leads to nothing else: learning rates, powers of beta, step
-counters. A forward network never does: it precedes the gradients, and depends on inputs.
+counters. A forward network never does: it precedes the gradients, and depends on inputs. Gradients
+that it goes on with, and that no variable is updated by, are a part of it (`graph.gradient_use`).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph import (
+    APPLIES,
     ASSIGNS,
     ZEROS,
     GraphIndex,
@@ -118,7 +118,8 @@ def _connected_with(
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
 _GRAD = "_grad"
-_APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+_Ops = npt.NDArray[np.intp]
+"""Numbers of ops, ascending."""
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
@@ -213,16 +214,13 @@ def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward:
     return values & ~others
 
 
-_Ops = npt.NDArray[np.intp]
-
-
 def _find_gradients(index: GraphIndex, outline: Outline) -> tuple[_Ops, _Ops, Mask]:
-    """The gradients that serve training, with the ops that apply them; those of them that what
-    depends on is training too; and which ops are other gradients.
+    """(ops of gradients for training and ops that apply them, those of these whose consumers train
+    too, which ops are of gradients that the network goes on with).
     """
     scopes = _find_gradient_nodes(index, outline)[outline.home]
     names, codes = index.kinds
-    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)[codes]
+    applies = np.array([bool(APPLIES.fullmatch(name)) for name in names], dtype=bool)[codes]
     seeds = np.flatnonzero((scopes > 0) | applies)
     if not len(seeds):
         return seeds, seeds, np.zeros(len(index), dtype=bool)

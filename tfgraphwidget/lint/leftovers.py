@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from tfgraphwidget.edits import Command
-from tfgraphwidget.edits.freeze import TRAINS, StripTraining
+from tfgraphwidget.edits.freeze import StripTraining
 from tfgraphwidget.edits.rewire import Bypass
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.graph import (
+    APPLIES,
     BRANCHES,
     CHECKS,
     CONSTANTS,
@@ -54,7 +55,7 @@ def training_ops(context: LintContext) -> Iterator[Finding]:
 
 
 def _updates(kind: str) -> bool:
-    return TRAINS.fullmatch(kind) is not None
+    return APPLIES.fullmatch(kind) is not None
 
 
 @rule("dropout")

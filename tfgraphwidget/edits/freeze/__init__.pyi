@@ -1,4 +1,3 @@
-from .commands import TRAINS as TRAINS
 from .commands import Freeze as Freeze
 from .commands import StripTraining as StripTraining
 from .commands import has_training as has_training

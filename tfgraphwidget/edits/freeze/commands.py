@@ -33,6 +33,7 @@ from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
+    APPLIES,
     CONSTANTS,
     ENTER,
     HANDLE_DTYPES,
@@ -63,11 +64,9 @@ from tfgraphwidget.naming import colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
-TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
-"""Types of the ops that an optimizer updates variables with."""
-
-# Names of ops that tf.gradients makes.
+# Names of ops that tf.gradients makes, and of those that a tape makes.
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
+_TAPE = re.compile(r"(^|/)gradient_tape(_\d+)?/")
 # The collection of regularization losses, and names of ops that compute them in Keras.
 _REGULARIZATION_LOSSES = "regularization_losses"
 _REGULARIZER = re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
@@ -521,27 +520,30 @@ def has_training(index: GraphIndex) -> bool:
     """Whether something in a graph serves training alone: an optimizer, gradients for it,
     regularization losses, a saver, summaries.
     """
-    names, _ = index.kinds
-    if any(TRAINS.fullmatch(kind) or _SAVES.fullmatch(kind) or "Summary" in kind for kind in names):
+    kinds, _ = index.kinds
+    if any(
+        APPLIES.fullmatch(kind) or _SAVES.fullmatch(kind) or "Summary" in kind for kind in kinds
+    ):
         return True
     if index.collections.get("train_op") or _penalties(index):
         return True
-    if any("gradient_tape/" in name for name in index.names):
-        return True
-    return bool(_gradients_of_training(index, _gradient_scopes(index)))
+    scopes = (_gradient_scopes(index, pattern) for pattern in (_GRADIENTS, _TAPE))
+    return any(_gradients_of_training(index, each) for each in scopes)
 
 
-def _gradient_scopes(index: GraphIndex) -> npt.NDArray[np.intp]:
-    """A number per op, that of the scope of tf.gradients that it is in; 0 for none."""
+def _gradient_scopes(
+    index: GraphIndex, pattern: re.Pattern[str] = _GRADIENTS
+) -> npt.NDArray[np.intp]:
+    """A number per op, that of the scope of gradients that it is in; 0 for none."""
     scopes, numbers = np.zeros(len(index), dtype=np.intp), dict[str, int]()
     for op, name in enumerate(index.names):
-        if "gradients" in name and (match := _GRADIENTS.search(name)):
+        if "gradient" in name and (match := pattern.search(name)):
             scopes[op] = numbers.setdefault(name[: match.end()], len(numbers) + 1)
     return scopes
 
 
 def _gradients_of_training(index: GraphIndex, scopes: npt.NDArray[np.intp]) -> list[int]:
-    """The ops that tf.gradients has made for training."""
+    """The ops of gradients that were made for training."""
     ops = np.flatnonzero(scopes)
     # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
     gradients = ops[~lists_for_gradients(index, ops.tolist())[ops]]
@@ -552,7 +554,7 @@ def _gradients_of_training(index: GraphIndex, scopes: npt.NDArray[np.intp]) -> l
 def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
     """Which ops train, save, feed or initialize, or come after those that do; one bool per op."""
     types = index.types
-    updates = [op for op, kind in enumerate(types) if TRAINS.fullmatch(kind)]
+    updates = [op for op, kind in enumerate(types) if APPLIES.fullmatch(kind)]
     updates += [index.op(member.name) for member in index.collections.get("train_op", ())]
     saves = [op for op, kind in enumerate(types) if _SAVES.fullmatch(kind)]
     is_aside = traversal.forward(index, [*updates, *gradient_ops, *saves])
