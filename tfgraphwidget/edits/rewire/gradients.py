@@ -178,7 +178,7 @@ def _scope_and_owners(
     after; "" and none if it is named after no op of the graph.
     """
     scope, owners = _possible_owners(index, name, renamed)
-    if not owners or not any(True for _ in enclosing_scopes(scope)):
+    if not owners or "/" not in scope:
         return scope, next(iter(owners.values()), [])
     votes = _votes_for_prefixes(index).get(scope, Counter())
     prefix = max(owners, key=lambda each: (votes[each], len(each)))
@@ -233,7 +233,7 @@ def _votes_for_prefixes(index: GraphIndex) -> dict[str, Counter[str]]:
         if "_grad" not in name and "gradient_tape" not in name:
             continue
         scope, owners = _possible_owners(index, name, {})
-        if not owners or not any(True for _ in enclosing_scopes(scope)):
+        if not owners or "/" not in scope:
             continue
         counts = votes.setdefault(scope, Counter())
         read = {
