@@ -6,6 +6,7 @@ import pytest
 
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy import default_open
+from tfgraphwidget.hierarchy.tree import DIFFERENTIATES
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import (
     BADGE,
@@ -123,6 +124,60 @@ def test_towers_with_different_ends_are_not(graph):
     for k in range(3):
         ops |= layer(f"tower_{k}", ("x", "x", "z")[k])
     ops |= {"y": "AddN tower_0/out tower_1/out tower_2/out"}
+    assert max(boxes(build_visible_graph(graph(ops), ViewSpec())).values()) == 0
+
+
+def strands(count: int, middle: str = "Tanh") -> dict[str, str]:
+    """Ops in strands side by side, each strand with its own scope, that meet at their end."""
+    ops = {"x": "Placeholder", "sizes": "Placeholder"}
+    for k in range(count):
+        ops |= {f"cut_{k}/size": "Const", f"cut_{k}/cut": f"Slice x cut_{k}/size"}
+        ops |= layer(f"tower_{k}", f"cut_{k}/cut")
+        ops |= {f"act_{k}": f"{middle if k == 1 else 'Tanh'} tower_{k}/out"}
+        ops |= {f"scale_{k}": f"Mul act_{k} sizes", f"shift_{k}": f"Add act_{k} scale_{k}"}
+    return ops | {"y": "ConcatV2 " + " ".join(f"shift_{k}" for k in range(count))}
+
+
+def test_ops_at_the_same_place_of_strands_side_by_side_are_one_box(graph):
+    shown = build_visible_graph(graph(strands(4)), ViewSpec())
+    assert boxes(shown) == {
+        "x": 0,
+        "sizes": 0,
+        "cut_0/cut … cut_3/cut": 4,
+        "tower_0 … tower_3": 4,
+        "act_0 … act_3": 4,
+        "scale_0 … scale_3": 4,
+        "shift_0 … shift_3": 4,
+        "y": 0,
+    }
+    assert lines(shown)["tower_0 … tower_3", "act_0 … act_3"] == 4
+
+
+def test_a_strand_with_another_op_in_it_stays_apart_as_a_whole(graph):
+    shown = build_visible_graph(graph(strands(5, "Sigmoid")), ViewSpec())
+    assert {"cut_1/cut", "tower_1", "act_1", "scale_1", "shift_1"} <= {*shown.names}
+    assert boxes(shown)["tower_0 … tower_4"] == boxes(shown)["shift_0 … shift_4"] == 4
+
+
+def test_strands_one_after_the_other_are_each_folded_by_themselves(graph):
+    ops, count = strands(4), 4
+    for k in range(count):
+        ops |= {f"next_{k}/size": "Const", f"next_{k}/cut": f"Slice y next_{k}/size"}
+        ops |= layer(f"tower_{k + count}", f"next_{k}/cut")
+    ops |= {"z": "ConcatV2 " + " ".join(f"tower_{k + count}/out" for k in range(count))}
+    shown = boxes(build_visible_graph(graph(ops), ViewSpec()))
+    assert shown["tower_0 … tower_3"] == shown["tower_4 … tower_7"] == 4
+
+
+def test_a_long_chain_of_ops_that_repeat_is_not_taken_for_strands(graph):
+    ops, before = {"x": "Placeholder"}, "x"
+    for k in range(40):
+        ops |= {
+            f"mul_{k}": f"Mul {before}",
+            f"add_{k}": f"Add mul_{k}",
+            f"act_{k}": f"Relu add_{k}",
+        }
+        before = f"act_{k}"
     assert max(boxes(build_visible_graph(graph(ops), ViewSpec())).values()) == 0
 
 
@@ -286,3 +341,32 @@ def test_constants_that_only_members_of_a_fold_read_go_with_them(graph):
     shown = build_visible_graph(index, ViewSpec(frozenset({fold})))
     badges = {name for name, kind in zip(shown.names, shown.kind, strict=True) if kind == BADGE}
     assert badges == {"shared", *(f"{end}_{k}" for end in ("begin", "end") for k in range(4))}
+
+
+def test_constants_that_gradients_read_as_well_go_with_their_fold(graph):
+    ops = {"x": "Placeholder"}
+    for k in range(4):
+        ops |= {f"part_{k}/y": "Const", f"part_{k}": f"Mul x part_{k}/y"}
+    ops |= {"y": "AddN part_0 part_1 part_2 part_3"}
+    for k in range(4):
+        ops |= {f"gradients/part_{k}_grad/Mul": f"Mul y part_{k}/y"}
+    ops |= {"force": "Neg gradients/part_3_grad/Mul"}
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    assert shown.count[shown.names.index("part_0 … part_3")] == 8
+    assert "part_0/y" not in shown.names
+
+
+def test_a_fold_of_gradients_is_a_box_of_gradients(graph):
+    ops = {"x": "Placeholder", "net": "Square x", "y": "Split net"}
+    for k in range(4):
+        ops |= {
+            f"gradients_{k}/net_grad/Mul": f"Mul y:{k} x",
+            f"gradients_{k}/net_grad/Sum": f"Sum gradients_{k}/net_grad/Mul",
+            f"force_{k}": f"Neg gradients_{k}/net_grad/Sum",
+        }
+    ops |= {"forces": "ConcatV2 force_0 force_1 force_2 force_3"}
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    assert boxes(shown)["gradients_0 … gradients_3"] == boxes(shown)["force_0 … force_3"] == 4
+    part = dict(zip(shown.names, shown.part.tolist(), strict=True))
+    assert part["gradients_0 … gradients_3"] == DIFFERENTIATES
+    assert part["force_0 … force_3"] == 0

@@ -1,15 +1,15 @@
 """Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
 
 Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either
-form a chain, each feeding the next, or stand side by side with the same neighbors. Many ops of one
-type that read the same are alike whatever reads them (eight or more, such as the slices of one
-tensor of sizes), unless they are layers of a network. A few inputs are never folded, as each is fed
-by itself; sixteen or more of one type are one box. Constants and variables, which are
-badges, are not folded, but for variables that stand alone in great number (eight or more): the
-kernels of a network whose layers have no biases. A fold never makes a cycle where there was none:
-what lies between two members of a chain keeps them apart. A constant or variable that only members
-of a fold read goes with them. Layer groups (`layer_groups`) are folded as scopes are where there
-are many.
+form a chain, each feeding the next, or stand side by side: with the same neighbors, or at the same
+place of strands that are alike from end to end. Many ops of one type that read the same are alike
+whatever reads them (eight or more, such as the slices of one tensor of sizes), unless they are
+layers of a network. A few inputs are never folded, as each is fed by itself; sixteen or more of one
+type are one box. Constants and variables, which are badges, are not folded, but for variables that
+stand alone in great number (eight or more): the kernels of a network whose layers have no biases. A
+fold never makes a cycle where there was none: what lies between two members of a chain keeps them
+apart. A constant or variable that only members of a fold read, or their gradients too, goes with
+them. Layer groups (`layer_groups`) are folded as scopes are where there are many.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, Siblin
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
+_LONGEST_STRAND = 16  # siblings; the search for longer ones would take as many rounds
 _READERS, _INPUTS = 8, 16  # ops of one type that read the same, and that are fed
 _LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
@@ -44,7 +45,7 @@ _INPUT = FAMILIES.index("input")
 
 
 def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
-    """Find siblings of equal structure, in chains or in parallel.
+    """Find siblings of equal structure, in chains, side by side, or in strands.
 
     Returns:
         Groups of repeated siblings; members are in the order of the chain or of the graph.
@@ -60,6 +61,7 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
     groups = [*chains, *wide]
+    groups += things.keep_acyclic(things.strands(groups), groups)
     while readers := things.keep_acyclic(things.readers(groups), groups):
         groups += readers
     return things.name_groups(groups)
@@ -141,6 +143,31 @@ class _RepeatFinder:
         groups = self._equal(sign, self.may, chains)
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
+    def strands(self, groups: list[list[int]]) -> list[list[int]]:
+        """Alike siblings at the same place of strands that lie side by side."""
+        a, b = self._lines_between(groups)
+        sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        is_free = self.may.copy()
+        places: list[list[int]] = []
+        for _ in range(_LONGEST_STRAND):
+            alike = self._equal(sign, is_free, groups)
+            alike = [part for part in alike if len(part) >= self.least[part[0]]]
+            if sum(map(len, alike)) == is_free.sum() and len(alike) == len(places):
+                break
+            # What has no place in a strand is nothing but itself.
+            places = alike
+            is_free[:] = False
+            is_free[[thing for part in places for thing in part]] = True
+            others = np.flatnonzero(~is_free)
+            sign[others] = others
+            near = is_free[a] | is_free[b]
+            a, b = a[near], b[near]
+            before, after = mix(sign[a] * np.uint64(2)), mix(sign[b] * np.uint64(2) + np.uint64(1))
+            sign = mix(sign)
+            np.add.at(sign, b, before)
+            np.add.at(sign, a, after)
+        return places
+
     def readers(self, groups: list[list[int]]) -> list[list[int]]:
         """Many alike ops that read the same and nothing else, and many inputs; a group is one that
         is read.
@@ -187,7 +214,8 @@ class _RepeatFinder:
             self.index.scopes.ids,
             frozenset(self.outline.names[len(self.index.scopes.names) :]),
         )
-        wholes = add_feeders(groups, self.edges, self.is_value)
+        # A constant goes with the ops that read it, though their gradients read it as well.
+        wholes = add_feeders(groups, self.edges.without_training(self.outline), self.is_value)
         for part, whole in zip(groups, wholes, strict=True):
             container = int(self.edges.around[part[0]])
             last_name, label = _last_name(names[part[0]], names[part[-1]])

@@ -9,7 +9,7 @@ where they differ in edges more than two steps away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,15 @@ class SiblingEdges:
     reader: Ints
     enters: Mask
     leaves: Mask
+
+    def without_training(self, outline: Outline) -> SiblingEdges:
+        """These edges, less those that lead from the network to gradients or training."""
+        serves = np.concatenate([outline.part, outline.op_part]) > 0
+        stays = serves[self.source] | ~serves[self.target]
+        source, target, op, reader = (
+            numbers[stays] for numbers in (self.source, self.target, self.op, self.reader)
+        )
+        return replace(self, source=source, target=target, op=op, reader=reader)
 
 
 def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:

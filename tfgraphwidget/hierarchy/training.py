@@ -169,7 +169,7 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
         name = f"{outline.names[around]}/(training)".removeprefix("/")
         free = name not in outline.ids and name not in index.ids
         if len(nodes) + len(ops) > 1 and free and forward[around]:
-            groups.append(SiblingGroup(name, around, nodes, ops, TRAINING, training=True))
+            groups.append(SiblingGroup(name, around, nodes, ops, TRAINING))
     return groups
 
 

@@ -59,7 +59,6 @@ class SiblingGroup:
     nodes: Sequence[int]
     ops: Sequence[int]
     label: str = ""
-    training: bool = False
     operands: Sequence[int] = ()
 
 
@@ -208,15 +207,14 @@ class Outline:
         parent = np.concatenate(
             [self.parent, np.array([g.container for g in new_groups], dtype=np.int32)]
         )
-        home, part = (
-            self.home.copy(),
-            np.concatenate([self.part, self.part[[g.container for g in new_groups]]]),
-        )
-        op_part = self.op_part.copy()
+        home, op_part = self.home.copy(), self.op_part.copy()
+        part = np.concatenate([self.part, self.part[[g.container for g in new_groups]]])
         for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
             home[[*group.ops, *group.operands]] = node
-            part[node] |= group.training
+            member_parts = {*self.part[[*group.nodes]].tolist(), *op_part[[*group.ops]].tolist()}
+            if len(member_parts) == 1:
+                part[node] = member_parts.pop()
         fresh = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(
             self,
