@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from tfgraphwidget.runtime.session.state_transfer import StateTransfer
 from tfgraphwidget.runtime.session.transfer_ops import (
     TransferOps,
     run_each,
@@ -51,11 +52,13 @@ class _QueueOps:
     many: str
 
 
-class QueueTransfer:
-    """Moves the elements of queues, in order. A queue that was closed is closed again."""
+class QueueTransfer(StateTransfer):
+    """Moves the elements of queues, in order, as reading an element removes it. A queue that was
+    closed is closed again.
+    """
 
     def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
-        self.lost: list[str] = []
+        super().__init__()
         self._transfer_ops = transfer_ops
         self._ops: dict[str, _QueueOps] = {}
         for node in nodes:
@@ -68,12 +71,6 @@ class QueueTransfer:
                     "the graph is finalized, so no op can be added that takes its elements out",
                 )
         transfer_ops.make()
-
-    def read(self, old: Session) -> None:
-        """Do nothing: reading an element removes it."""
-
-    def load(self, fresh: Session) -> None:
-        """Do nothing with the `fresh` session; see `move`."""
 
     def move(self, old: Session, fresh: Session) -> None:
         """Close the queues that have elements, then move the elements of each to the same queue of

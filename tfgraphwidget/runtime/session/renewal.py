@@ -127,8 +127,11 @@ class Renewal:
             *self._lost,
         )
 
-    def apply(self) -> None:
-        """Renew the session, after the graph has changed.
+    def apply(self, *, is_edited: bool = True) -> None:
+        """Renew the session.
+
+        Args:
+            is_edited: Whether the graph may have changed since the reading.
 
         Raises:
             SessionRefused: The changed graph cannot take the state; the session is unchanged then.
@@ -136,8 +139,11 @@ class Renewal:
         check_editable()
         session = self._session
         tell("Renewing the session")
-        # such as a clone's variables: made by the edit, and filled in the old session
-        self._read_more()
+        if is_edited:
+            for transfer in self._transfers:
+                transfer.follow_edit()
+            # such as a clone's variables: made by the edit, and filled in the old session
+            self._read_more()
         fresh = open_session_like(session, self._config)
         try:
             if not session.sess_str:
@@ -223,7 +229,7 @@ def renew(session: Session) -> tuple[str, ...]:
     session = unwrap_session(session)
     _check(session, getattr(session, "graph", None))
     renewal = Renewal.read(session, session.graph)
-    renewal.apply()
+    renewal.apply(is_edited=False)
     return renewal.losses
 
 

@@ -9,7 +9,7 @@ reading, so loading adds none unless an edit has changed one. What cannot be tra
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -37,13 +37,17 @@ _IGNORE_EXTERNAL_STATE = 1
 _Value = TypeVar("_Value")
 
 
-class StateTransfer(Protocol):
+class StateTransfer:
     """One kind of state that is transferred from an old session to a new one."""
 
-    lost: list[str]
+    def __init__(self) -> None:
+        self.lost: list[str] = []
 
     def read(self, old: Session) -> None:
         """Read the state of the old session, without changing it."""
+
+    def follow_edit(self) -> None:
+        """Make anew the ops that load, where the graph has changed since the reading."""
 
     def load(self, fresh: Session) -> None:
         """Load the state into the new session. Raises TensorFlow's errors."""
@@ -52,19 +56,16 @@ class StateTransfer(Protocol):
         """Move state that cannot be read without removing it. The renewal can no longer fail."""
 
 
-class _ReadableState(Generic[_Value]):
+class _ReadableState(StateTransfer, Generic[_Value]):
     """State that can be read without changing it."""
 
     what = ""
 
     def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
-        self.lost: list[str] = []
+        super().__init__()
         self._nodes = {node.name: node for node in nodes}
         self._transfer_ops = transfer_ops
         self._values: dict[str, _Value] = {}
-
-    def move(self, old: Session, fresh: Session) -> None:
-        """Do nothing: all is loaded already."""
 
     @property
     def contents(self) -> Mapping[str, _Value]:
@@ -81,10 +82,6 @@ class _ReadableState(Generic[_Value]):
 
     def _prepare(self) -> None:
         """Make the ops that load."""
-
-    def load(self, fresh: Session) -> None:
-        """Load the state into a session. Raises TensorFlow's errors."""
-        raise NotImplementedError
 
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
@@ -127,14 +124,17 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         for name, error in errors.items():
             if not _is_unset(error):
                 self._lose(name, error_text(error))
-        self._writers()
+        self._prepare()
+
+    def follow_edit(self) -> None:
+        """An initializer that was edited no longer assigns the variable's own value."""
+        self._prepare()
 
     def load(self, fresh: Session) -> None:
         """Assign all in one run."""
-        writers = self._writers()
-        feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
+        feeds = {fed: self._values[name] for name, (fed, _) in self._writers.items()}
         if feeds:
-            run(fresh, [op for _, op in writers.values()], feeds)
+            run(fresh, [op for _, op in self._writers.values()], feeds)
 
     def _reader(self, node: NodeDef) -> str:
         if node.op not in RESOURCE_HANDLES:
@@ -182,8 +182,8 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         flags_read, _ = run_each(old, flags)
         return {name: fetch for name, fetch in fetches.items() if flags_read.get(name, True)}
 
-    def _writers(self) -> dict[str, tuple[str, str]]:
-        """Return for each variable with a value the tensor to feed, and the op that assigns it."""
+    def _prepare(self) -> None:
+        """Find for each variable with a value the tensor to feed, and the op that assigns it."""
         fed_names: set[str] = set()
 
         def writer(node: NodeDef) -> tuple[str, str]:
@@ -191,7 +191,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
             fed_names.add(fed)
             return fed, op
 
-        return self._each(self._values, writer)
+        self._writers = self._each(self._values, writer)
 
     def _initializer(self, node: NodeDef, fed_names: Collection[str]) -> tuple[str, str] | None:
         """Return the variable's own initializer, if it can assign the value in the graph as it is

@@ -10,6 +10,7 @@ from functools import partial
 
 from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import names_text, shared_name
+from tfgraphwidget.runtime.session.state_transfer import StateTransfer
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
 from tfgraphwidget.runtime.session.transfer_ops import (
     TransferOps,
@@ -37,13 +38,13 @@ _PARTIAL_RUNS = "_tfgraphwidget_partial_runs"
 _NO_CALLABLE = -1
 
 
-class Untransferable:
+class Untransferable(StateTransfer):
     """State of a session that no op can read. Staging areas, barriers and accumulators report their
     size.
     """
 
     def __init__(self, nodes: Iterable[NodeDef], transfer_ops: TransferOps) -> None:
-        self.lost: list[str] = []
+        super().__init__()
         self._types: dict[str, str] = {}
         self._sizes: dict[str, list[str]] = {}
         for node in nodes:
@@ -65,12 +66,6 @@ class Untransferable:
                 self.lost.append(
                     f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}."
                 )
-
-    def load(self, fresh: Session) -> None:
-        """Nothing."""
-
-    def move(self, old: Session, fresh: Session) -> None:
-        """Nothing."""
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
