@@ -96,3 +96,12 @@ def test_stretches(pairs, found):
         split_at_bottlenecks([*range(6)], (ends[0], ends[1]), np.zeros(6, dtype=bool), 3, 9)
         == found
     )
+
+
+def test_what_is_fed_past_all_layers_hides_no_block(graph):
+    ops = {"training": "Placeholder", "labels": "Placeholder"} | residual(14)
+    ops = {name.removeprefix("net/"): text.replace("net/", "") for name, text in ops.items()}
+    ops |= {name: f"{text} training" for name, text in ops.items() if name.startswith("norm_")}
+    seen = boxes(build_visible_graph(graph(ops | {"loss": "SoftmaxLoss y labels"}), ViewSpec()))
+    assert {f"… act_{k}" for k in range(1, 14)} <= seen.keys()
+    assert {"x", "training", "labels", "loss"} <= seen.keys()

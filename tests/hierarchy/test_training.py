@@ -270,3 +270,20 @@ def test_gradients_that_are_assigned_are_training(graph):
     seen = parts(graph(FORWARD | GRADIENTS | step))
     assert seen["(training)"] == 1
     assert not seen.keys() & {"by", "update", "gradients"}
+
+
+@pytest.mark.parametrize("prefix", ["", "tower/"])
+def test_in_a_file_in_another_order_the_network_is_no_factor_of_its_gradients(graph, prefix):
+    ops = {f"{prefix}{name}": text for name, text in FORWARD.items()} | {
+        f"{prefix}gradients/one": "Const",
+        f"{prefix}gradients/loss_grad/scale": "Mul loss gradients/one",
+        f"{prefix}gradients/net/mul_grad/MatMul": "MatMul x gradients/loss_grad/scale",
+        f"{prefix}apply": "ApplyAdam net/w gradients/net/mul_grad/MatMul",
+    }
+    for name, text in ops.items():
+        kind, *inputs = text.split()
+        ops[name] = " ".join([kind, *(prefix + each.removeprefix(prefix) for each in inputs)])
+    for order in (ops, dict(reversed(ops.items())), dict(sorted(ops.items()))):
+        seen = parts(graph(order), "tower", f"{prefix}net")
+        assert {name for name, part in seen.items() if part} == {f"{prefix}(training)"}
+        assert {f"{prefix}x", f"{prefix}net/mul", f"{prefix}loss"} <= seen.keys()

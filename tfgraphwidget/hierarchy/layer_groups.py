@@ -10,7 +10,8 @@ The shortest prefix is taken that no more than two dozen boxes have. Boxes of on
 not connected (all the "add_7" of a network), or that have something between them, are no group.
 Where less than half of the boxes get into groups, the graph decides: what lies between two
 bottlenecks, boxes through which all data flows, is a group. So the branches of an Inception block,
-which begin at one box and end at the concatenation, are "… mixed3".
+which begin at one box and end at the concatenation, are "… mixed3". What is fed lies beside the
+flow: labels go to the loss, and a flag of training to each layer.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
 # Boxes of a container: more than an eye can take in, and so many that blocks of them are too many
 # as well.
 _MANY, _HOPELESS = 60, 5_000
-_ACTIVATION = FAMILIES.index("activation")
+_ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
 _LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
 
 
@@ -170,9 +171,12 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     blocks = _select_acyclic(_select_wired(candidates, edges), edges, lines, count)
     rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
+    is_fed = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _INPUT])
+    flow = lines[0][~is_fed[lines[0]]], lines[1][~is_fed[lines[0]]]
     for container in sorted(rest):
+        unfed = {thing: name for thing, name in words[container].items() if not is_fed[thing]}
         blocks += _select_acyclic(
-            _group_between_bottlenecks(container, words[container], boxes, acts, edges, lines),
+            _group_between_bottlenecks(container, unfed, boxes, acts, edges, flow),
             edges,
             lines,
             count,

@@ -43,13 +43,18 @@ _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
 def find_gradient_support(
-    index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask
+    index: GraphIndex,
+    facts: OpFacts,
+    seeds: npt.NDArray[np.intp],
+    after: Mask,
+    forward: Mask,
 ) -> Mask:
     """Find the ops that compute factors of gradients: they depend on no gradient, yet serve
     training only.
 
     Args:
         after: bool per op, whether it depends on a gradient.
+        forward: bool per op, whether it is known not to be one.
 
     Returns:
         bool per op.
@@ -63,7 +68,7 @@ def find_gradient_support(
     start, values = index.consumers.start, index.consumers.values
     inserted = np.zeros(len(index), dtype=bool)
     inserted[index.consumers.owner[before[values]]] = True
-    other_ops = late & ((np.diff(start) == 0) | inserted) & ~blank
+    other_ops = late & ((np.diff(start) == 0) | inserted | forward) & ~blank
     factors = late & ~_connected_with(index, late, seeds, other_ops)
     if factors.any():
         other_ops |= _precede_their_gradient(index, seeds, after, factors)
@@ -177,12 +182,14 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     """(ops of training, gradients that the network goes on with, ops that are for something else);
     the rest is neither: initializers, savers.
     """
-    seeds, gradients, others = _find_gradients(index, outline)
+    outermost = _find_gradient_nodes(index, outline)
+    seeds, gradients, others = _find_gradients(index, outermost[outline.home])
     if not len(seeds):
         return np.zeros(len(index), dtype=bool), others, ~others
     trains = reach(index.consumers.start, index.consumers.values, gradients)
     trains[seeds] = True
-    trains |= find_gradient_support(index, facts, seeds, trains)
+    forward = _lead_to_gradients_before(index, outline, outermost, trains)
+    trains |= find_gradient_support(index, facts, seeds, trains, forward)
     waiting = _find_waiting(index, facts, trains)
     # What is not fed serves those that it reaches.
     forward = facts.depends_on_input & ~trains & ~waiting
@@ -214,11 +221,10 @@ def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward:
     return values & ~others
 
 
-def _find_gradients(index: GraphIndex, outline: Outline) -> tuple[_Ops, _Ops, Mask]:
+def _find_gradients(index: GraphIndex, scopes: npt.NDArray[np.intp]) -> tuple[_Ops, _Ops, Mask]:
     """(ops of gradients for training and ops that apply them, those of these whose consumers train
     too, which ops are of gradients that the network goes on with).
     """
-    scopes = _find_gradient_nodes(index, outline)[outline.home]
     names, codes = index.kinds
     applies = np.array([bool(APPLIES.fullmatch(name)) for name in names], dtype=bool)[codes]
     seeds = np.flatnonzero((scopes > 0) | applies)
@@ -254,6 +260,30 @@ def _find_gradient_nodes(index: GraphIndex, outline: Outline) -> npt.NDArray[np.
         around = outermost[outline.parent[level]]
         outermost[level] = np.where(around > 0, around, outermost[level])
     return outermost
+
+
+def _lead_to_gradients_before(
+    index: GraphIndex, outline: Outline, outermost: npt.NDArray[np.intp], trains: Mask
+) -> Mask:
+    """Which ops have a gradient, or lead to one that has, in a graph whose ops are in another order
+    than they were made in; none in any other.
+
+    `outermost` is that of `_find_gradient_nodes`.
+    """
+    first = np.full(len(outline), len(index), dtype=np.intp)
+    np.minimum.at(first, outline.home, np.arange(len(index)))
+    differentiated, is_reordered = [], False
+    for node in np.flatnonzero(outermost).tolist():
+        scope = outline.names[outermost[node]]
+        # A graph may have been put under a prefix, which the names of its ops have then.
+        prefix = scope[: -len(last_part(scope))]
+        inner = outline.names[node][len(scope) + 1 :].removesuffix(_GRAD)
+        op = index.ids.get(prefix + inner, index.ids.get(inner))
+        if op is not None and not trains[op]:
+            differentiated.append(op)
+            is_reordered |= first[node] < op
+    ops = np.array(differentiated if is_reordered else [], dtype=np.intp)
+    return reach(index.inputs.start, index.inputs.values, ops)
 
 
 def _include_nested(outline: Outline, nodes: Mask) -> Mask:

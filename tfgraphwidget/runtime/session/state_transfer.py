@@ -47,7 +47,7 @@ class StateTransfer:
         """Read the state of the old session, without changing it."""
 
     def follow_edit(self) -> None:
-        """Make anew the ops that load, where the graph has changed since the reading."""
+        """Make the ops that load again, where the graph has changed since the reading."""
 
     def load(self, fresh: Session) -> None:
         """Load the state into the new session. Raises TensorFlow's errors."""
