@@ -29,3 +29,18 @@ def test_beside_a_scope_of_thousands_another_may_be_opened(graph):
         for k in range(9)
     }
     assert default_open(graph(ops)) == {"head"}
+
+
+def test_a_layer_that_counts_with_shapes_is_as_large_as_what_it_does_to_values(graph):
+    ops, before = {"x": "Placeholder"}, "x"
+    for k, op_type in enumerate(("Relu", "Tanh", "Sigmoid", "Elu")):
+        scope = f"net/layer_{k}"
+        ops |= {f"{scope}/mul": f"MatMul {before} w", f"{scope}/act": f"{op_type} {scope}/mul"}
+        before = f"{scope}/act"
+    # A dilated convolution pads by what the size of its input leaves.
+    ops |= {"net/layer_1/size": "Shape net/layer_0/act"}
+    for k in range(12):
+        ops |= {f"net/layer_1/pad_{k}": f"{('Sub', 'Mod', 'Add')[k % 3]} net/layer_1/size"}
+    pads = " ".join(f"net/layer_1/pad_{k}" for k in range(12))
+    ops |= {"net/layer_1/mul": f"SpaceToBatchND net/layer_0/act w {pads}", "w": "Const"}
+    assert default_open(graph(ops)) == {"net", *(f"net/layer_{k}" for k in range(4))}

@@ -19,11 +19,13 @@ from tfgraphwidget.graph import (
     DT_RESOURCE,
     HANDLES,
     RESOURCE_READS,
+    SHAPE_QUERIES,
     VARIABLE_READS,
     GraphIndex,
     called_functions,
     is_distinct_handle,
     reach,
+    rows_of,
 )
 from tfgraphwidget.tf_types import NodeDef
 
@@ -148,7 +150,8 @@ class OpFacts:
             iterator.
         constant_kind: uint8, NONE for an op that depends on inputs, else CONSTANT, HANDLE, READ,
             CAPTURED or NONE.
-        is_compute: bool, whether it depends on inputs, and computes rather than controls or stores.
+        is_compute: bool, whether it depends on the values of inputs and not only on their shapes,
+            and computes rather than controls or stores.
         checkpoint: bool, whether it reads or writes a checkpoint.
         computing: bool, whether its family is one that layers are made of (COMPUTING).
         calls_function: bool, whether it calls a function of the graph's library.
@@ -223,14 +226,19 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
     computing = np.isin(family, COMPUTING)
     saver = find_savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
     captured = _find_captured_variables(index)
-    depends_on_input = _find_input_dependent(index, family, saver, captured)
+    sources = _find_sources(index, family, saver, captured)
+    is_stored = np.isin(family, STORED)
+    depends_on_input = reach(index.consumers.start, index.consumers.values, sources)
+    if not len(sources):
+        # A graph that is fed by nothing has no side of parameters.
+        depends_on_input, sources = ~is_stored, np.flatnonzero(~is_stored)
     return OpFacts(
         family=family,
         handle=handle,
         variable=is_distinct_handle(index),
         depends_on_input=depends_on_input,
         constant_kind=_classify_constants(index, handle, captured) * ~depends_on_input,
-        is_compute=depends_on_input & ~np.isin(family, STORED),
+        is_compute=depends_on_input & _go_on_with_values(index, sources) & ~is_stored,
         checkpoint=checkpoint,
         computing=computing,
         calls_function=_find_calls(index),
@@ -303,18 +311,25 @@ def _may_call(node: NodeDef, index: GraphIndex) -> bool:
     )
 
 
-def _find_input_dependent(
+def _find_sources(
     index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask
-) -> Mask:
-    """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
+) -> npt.NDArray[np.intp]:
+    """The ops that invent their value: placeholders, queues, iterators.
 
-    The rest are the parameters' side of the graph: constants, variables, initializers. A graph that
-    is fed by nothing has no such side, so there all ops count as fed.
+    What depends on none of them is the parameters' side of the graph: constants, variables,
+    initializers.
     """
     sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED)
     sources |= of_types(index, frozenset(filter(_TAKES.fullmatch, index.kinds[0])))
     sources &= ~saver[index.scopes.scope_of] & ~captured
-    if not sources.any():
-        return ~np.isin(family, STORED)
-    starts = np.flatnonzero(sources)
-    return reach(index.consumers.start, index.consumers.values, starts)
+    return np.flatnonzero(sources)
+
+
+def _go_on_with_values(index: GraphIndex, sources: npt.NDArray[np.intp]) -> Mask:
+    """Which ops depend on sources other than by a shape."""
+    start, values = index.consumers.start, index.consumers.values
+    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    asks_shape = of_types(index, SHAPE_QUERIES)
+    goes_on = ~asks_shape[owner]
+    edges = rows_of(owner[goes_on], values[goes_on], len(index))
+    return reach(*edges, sources) & ~asks_shape
