@@ -279,11 +279,7 @@ class Patch:
     traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
     def with_notes(self, *notes: str) -> Patch:
-        """The patch with further sentences for the user.
-
-        Args:
-            *notes: The sentences.
-        """
+        """The patch with further sentences for the user."""
         return (
             replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
             if notes
@@ -340,14 +336,11 @@ class Patch:
         )
 
     def with_dependents(self, index: GraphIndex) -> Patch:
-        """This patch, removing also every op that was built later on what it removes.
+        """This patch, removing also every op of the graph that was built later on what it removes.
 
         An op is built on another when it reads it, waits for it or must stand beside it
         (colocation); what fed only such ops goes too, unless it holds state or takes values from
         outside.
-
-        Args:
-            index: The graph.
         """
         if not self.remove.nodes:
             return self
@@ -382,10 +375,6 @@ class Patch:
 def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     """Some ops as what a graph loses, with all that names only them: entries of collections,
     variables, contexts.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     names = {index.names[i] for i in ops}
     members = tuple(
@@ -420,12 +409,8 @@ def _uncalled_functions(
 
 
 def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool = False) -> Patch:
-    """The patch, removing also the functions that ops call before it, and none after it.
-
-    Args:
-        index: The graph before the patch.
-        patch: A patch that removes ops, or lets them call other functions.
-        every: Whether the functions go too that no op calls before it.
+    """The patch, removing also the functions that ops call in `index` before it, and none after it;
+    with `every`, those too that no op calls before it.
     """
     if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
@@ -441,12 +426,7 @@ def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool =
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
-    """Raise GraphEditError when an op that the patch changes is not what it was planned for.
-
-    Args:
-        index: The graph.
-        patch: The changes of an edit.
-    """
+    """Raise GraphEditError when an op that the patch changes is not what it was planned for."""
     missing = next((op for op in patch.changed_or_renamed if op not in index.ids), None)
     if missing is not None:
         raise GraphEditError(
@@ -608,13 +588,8 @@ def _collections(
 
 
 def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
-    """Two patches one after the other as one, where the second only changes, adds and removes ops
-    of `index`.
-
-    Args:
-        index: The graph before both.
-        first: The first patch.
-        then: The second one.
+    """Two patches of `index` one after the other as one, where the second only changes, adds and
+    removes ops of `index`.
     """
     changed = {edited.name: edited for edited in first.changed}
     added = {node.name: node for node in first.add.nodes}
@@ -651,10 +626,6 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     others.
 
     Those of loops too, in which an op reads or waits for one that stands after it.
-
-    Args:
-        nodes: The NodeDefs of the graph.
-        hidden: The names of the hidden ops.
     """
     dependents: set[str] = set()
     rest = [node for node in nodes if node.name not in hidden]
@@ -676,16 +647,7 @@ def without_hidden(
     variables: Iterable[VariableDef],
     hidden: set[str],
 ) -> tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]:
-    """Remove what names hidden ops.
-
-    Args:
-        collections: The collections of the graph.
-        variables: Its variables.
-        hidden: The names of the hidden ops.
-
-    Returns:
-        The other members and variables.
-    """
+    """Collections and variables without what names hidden ops."""
     remaining = {
         key: tuple(member for member in members if split_tensor(member.name)[0] not in hidden)
         for key, members in collections.items()
@@ -699,10 +661,7 @@ def reserved_names(hidden: set[str]) -> frozenset[str]:
 
 
 def nothing_to_do(why: str, skipped: tuple[SkippedMatch, ...] = ()) -> Patch:
-    """The patch of an edit that finds nothing to do, which is a result: it is not recorded.
-
-    Args:
-        why: The reason, in a sentence.
-        skipped: The matches of a pattern that are not replaced.
+    """The patch of an edit that finds nothing to do, which is a result: it is not recorded. `why`
+    is a sentence, and `skipped` has the matches of a pattern that are not replaced.
     """
     return Patch(report=Report((why,), skipped=skipped, is_nothing=True))

@@ -275,14 +275,7 @@ class OrderSignature(Command):
 
 
 def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
-    """The signature of a name.
-
-    Returns:
-        The signature.
-
-    Raises:
-        UnknownName: There is none of that name.
-    """
+    """The signature of a name. Raises UnknownName if there is none."""
     by_name = {signature.name: signature for signature in signatures}
     if name not in by_name:
         there = (

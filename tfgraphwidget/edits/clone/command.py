@@ -79,11 +79,7 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 
 
 def check_modes(variables: object) -> None:
-    """Raise GraphEditError for what is not a mode.
-
-    Args:
-        variables: The mode, or the modes by name, as the caller passed them.
-    """
+    """Raise GraphEditError for modes of variables, or one mode, that are none."""
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
         modes = [
@@ -98,13 +94,8 @@ def check_modes(variables: object) -> None:
 
 
 def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> frozenset[int]:
-    """Find the state that a copy shares with the original.
-
-    Returns:
-        The ops that hold the state.
-
-    Raises:
-        GraphEditError: `variables` names no state of the part.
+    """The ops that hold the state which a copy shares with the original. Raises GraphEditError
+    where `variables` names no state of the part.
     """
     # A stack of a loop lives for one step, and is each loop's own.
     persistent = persistent_state(index)

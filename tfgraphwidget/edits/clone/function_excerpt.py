@@ -79,14 +79,6 @@ def excerpt(
     `reused` names the ops whose state or value is at hand: captured variables, tables, tensors.
     Without inputs it takes those of the function's `arguments` that are needed. Raises UnknownName,
     NoPath, and NotClonable for what cannot stand alone.
-
-    Args:
-        reused: The ops whose state or value is known outside.
-        inputs: Ops or tensors; () for the arguments that are needed.
-        outputs: Ops or tensors.
-
-    Returns:
-        The excerpt.
     """
     if not outputs:
         raise NoPath(

@@ -353,10 +353,8 @@ def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
 
 
 def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
-    """Make a NodeDef call library functions under their new names.
-
-    Args:
-        functions: The new names of functions by the old ones.
+    """Make a NodeDef call library functions under their new names, which `functions` has by the old
+    ones.
     """
     if node.op in functions:
         node.op = functions[node.op]

@@ -98,11 +98,7 @@ class FunctionSpecializer:
         return tuple(functions.values())
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type."""
         return self.index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
@@ -358,10 +354,6 @@ def check_computed(
 ) -> None:
     """Raise GraphEditError where all outputs are fed, so that a graph of what they need would
     compute nothing.
-
-    Args:
-        outputs: Ops or tensors.
-        inputs: Ops or tensors that are fed.
     """
     results, fed = pairs(index, outputs), set(pairs(index, inputs))
     is_fed = [
@@ -397,7 +389,6 @@ def convert_variables(
     """Convert variables to constants in the part of a graph that outputs need.
 
     Args:
-        outputs: Ops or tensors.
         set_value: Sets a TensorProto to the value of a variable, by the name of its handle op; None
             where the caller fills in the constants, which are scalars then.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its
@@ -411,9 +402,6 @@ def convert_variables(
         inline: Whether calls are exchanged for the ops of the functions.
         lower_control_flow: Whether that is done with loops and conditionals too, which become those
             of TensorFlow 1.
-
-    Returns:
-        The converted graph.
 
     Raises:
         GraphEditError: The result of an update is needed, a variable is read after its update, or

@@ -39,10 +39,8 @@ _OF_CONDITIONALS = frozenset(
 def choose_branches(
     rewrite: GraphRewrite, values: Values, keep: Iterable[int] = ()
 ) -> Counter[str]:
-    """Put the branch that is taken in the place of each conditional whose predicate is known.
-
-    Returns:
-        How many conditionals there were, by what they are called.
+    """Put the branch that is taken in the place of each conditional whose predicate is known; how
+    many there were, by what they are called.
     """
     counts = Counter[str]()
     stays = frozenset(keep)

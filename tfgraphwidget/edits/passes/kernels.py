@@ -284,9 +284,6 @@ def compute(
 ) -> list[Array]:
     """Compute the outputs of an op.
 
-    Returns:
-        Its outputs.
-
     Raises:
         NotImplementedError: There is no kernel that gives the same numbers as TensorFlow, bit for
             bit.

@@ -135,10 +135,8 @@ class ObfuscateNames(Command):
 
 
 def obfuscated_names(index: GraphIndex) -> dict[str, str]:
-    """New names: of an op its type and a number, of a scope "scope" and a number.
-
-    Returns:
-        The new name of each op by its old one; scopes are nested as before.
+    """The new name of each op by its old one: its type and a number, in scopes nested as before,
+    each "scope" and a number.
     """
     paths: dict[str, str] = {"": ""}
     numbers: Counter[tuple[str, str]] = Counter()

@@ -22,11 +22,7 @@ Slot = tuple[int, int]
 
 
 def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
-    """How many inputs an argument of an OpDef is.
-
-    Args:
-        node: The NodeDef of an op of that type.
-    """
+    """How many inputs of a node an argument of its OpDef is."""
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
     if argument.type_list_attr:
@@ -41,10 +37,8 @@ def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
 def input_argument(
     node: NodeDef, k: int, definition: OpDef | None
 ) -> tuple[OpDef.ArgDef | None, int]:
-    """The argument of an op's OpDef that one of its inputs belongs to, and the input's place in it.
-
-    Args:
-        definition: The OpDef of the op; None if it is not known, and then the argument is None.
+    """The argument of an op's OpDef that input `k` belongs to, None without an OpDef, and the
+    input's place in it.
     """
     for argument in () if definition is None else definition.input_arg:
         count = argument_count(argument, node)
@@ -91,11 +85,7 @@ class EdgeMoves:
     # What is there
 
     def current_input(self, slot: Slot) -> Tensor:
-        """The tensor that an input reads before the edit.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
-        """
+        """The tensor that an input reads before the edit."""
         at = self.index.inputs.start[slot[0]] + slot[1]
         return int(self.index.inputs.values[at]), int(self.index.ports[at])
 
@@ -145,9 +135,6 @@ class EdgeMoves:
         """The dtype that an input takes by its op's type and attributes; "" when it is not known.
 
         What it reads before the edit can be of another one, in a file that TensorFlow refuses.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
         """
         node = self.index.nodes[slot[0]]
         argument, k = input_argument(node, slot[1], self.index.typing.definition(node.op))
@@ -180,11 +167,7 @@ class EdgeMoves:
         return [(slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items())]
 
     def new_source(self, slot: Slot) -> Tensor:
-        """The tensor that an input will read: the output of its adapter, if there is one.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
-        """
+        """The tensor that an input will read: the output of its adapter, if there is one."""
         return (self.adapter_ops[slot], 0) if slot in self.adapter_ops else self.inputs[slot]
 
     def changed_control_inputs(self) -> dict[int, tuple[int, ...]]:
@@ -196,11 +179,7 @@ class EdgeMoves:
         }
 
     def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, NodeDef]:
-        """Add an op.
-
-        Returns:
-            The number of the op and its NodeDef, which has no attributes yet.
-        """
+        """Add an op; its number and its NodeDef, which has no attributes yet."""
         node = type(self.index.nodes[0])(name=name, op=op_type, input=inputs)
         self.new_nodes.append(node)
         return len(self.index) + len(self.new_nodes) - 1, node
@@ -326,9 +305,6 @@ class Boundary:
     def of(self, mask: Mask) -> Boundary:
         """The boundary of some of the ops, which no edge joins to the others, with the tensors that
         were added to this.
-
-        Args:
-            mask: Whether each op is one of them.
         """
         part = Boundary(self.index, mask)
         part.leaving = {tensor: slots for tensor, slots in self.leaving.items() if mask[tensor[0]]}

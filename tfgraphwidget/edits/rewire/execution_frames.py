@@ -56,14 +56,9 @@ class ExecutionFrames:
         before: Iterable[Tensor],
         after: Iterable[Tensor],
     ) -> str:
-        """Tell why an op could not keep running in its loop or branch.
-
-        Args:
-            changed: (tensor that a data input reads, tensor that it is to read) pairs.
-            before: All that the op reads and waits for.
-
-        Returns:
-            One sentence; "" if it can.
+        """Why an op could not keep running in its loop or branch, as one sentence; "" if it can.
+        `changed` has the tensor that a data input reads and the one that it is to read, `before`
+        all that the op reads and waits for.
         """
         before, after = list(before), list(after)
         place = self._innermost(before)
@@ -343,14 +338,10 @@ _ROLES = (ENTER, EXIT, NEXT, LOOP_CONDITION, SWITCH, MERGE)
 
 
 def check_loops(index: GraphIndex, patch: Patch) -> None:
-    """Check that no op takes or leaves the place of one that holds a v1 loop or conditional
-    together.
+    """Raise GraphEditError where an op takes or leaves the place of one that holds a v1 loop or
+    conditional together, or is added without the rest of its loop.
 
     TensorFlow's executor ends the process where an Exit runs outside of all loops.
-
-    Raises:
-        GraphEditError: An op becomes one of these, or another, or is added without the rest of its
-            loop.
     """
     for edited in patch.changed:
         before, after = edited.before.op, edited.after.op

@@ -172,10 +172,8 @@ class BackwardOps:
         return frozenset(reached)
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
-        """Whether gradients are taken of what an op gives, or of what is computed of that.
-
-        Args:
-            tensors: Some of the tensors that it reads.
+        """Whether gradients are taken of what an op gives, or of what is computed of that, by some
+        of the tensors that it reads.
         """
         if any(self._has_gradient_by(op, tensor) for tensor in tensors):
             return True

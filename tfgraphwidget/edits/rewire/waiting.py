@@ -23,18 +23,15 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def waits_of(index: GraphIndex, ops: Collection[int], unread: Iterable[int]) -> list[int]:
-    """The ops that a part waits for, by itself or by a constant or a variable's read that it reads.
+    """The ops outside of a part that it waits for, in graph order, by itself or by a constant or a
+    variable's read that it reads.
 
     Of two ops that are made under `tf.control_dependencies` TensorFlow lets only the first wait: in
     `x * 2`, the 2. In a loop or branch a constant also waits to be in there, so what waits there in
     place of another op is not known.
 
     Args:
-        ops: The ops of the part.
         unread: The ops whose outputs nothing reads in place of the part, though it reads them.
-
-    Returns:
-        The ops outside of the part, in graph order.
     """
     own = (op for op in ops if index.types[op] not in CONSTANTS)
     waits = {waited for op in own for waited in index.control_lists[op]}

@@ -59,10 +59,7 @@ _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4"
 
 def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
     """The constants downstream of an input that seem to be computed from its old size; what they
-    should hold is not known.
-
-    Args:
-        index: The graph after the edit, with the static shapes of before.
+    should hold is not known. `index` is the graph after the edit, with the static shapes of before.
     """
     downstream = traversal.forward(index, {op for op, _ in changes.shapes})
     for op in np.flatnonzero(downstream).tolist():

@@ -48,11 +48,7 @@ def graft_function(
     """Move the ops of a traced function into a graph.
 
     Args:
-        sources: The tensors that take the place of its placeholders.
         name: In place of `into`: the name of the new op; of several, that of their name scope.
-
-    Returns:
-        The new ops, and the names of the outputs.
 
     Raises:
         NameTaken: The scope is taken.
@@ -92,12 +88,7 @@ def graft_function(
 
 
 def make_wait(nodes: Sequence[NodeDef], waits: Iterable[str]) -> None:
-    """Let new ops wait for other ops: those that read no other new one, and so the rest after them.
-
-    Args:
-        nodes: The new ops.
-        waits: The names of the ops to wait for.
-    """
+    """Let new ops wait for others: those that read no other new one, and so the rest after them."""
     names = {node.name for node in nodes}
     for node in nodes:
         if names.isdisjoint(split_input(text)[0] for text in node.input):

@@ -100,11 +100,7 @@ class Remove(Command):
         return "Remove its consumers too" if self.consumers else ""
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
-        """The patch of a graph of which callers name the tensors `external`.
-
-        Args:
-            external: The names that are used from outside.
-        """
+        """The patch of a graph of which callers name the tensors `external`."""
         removed = set(resolve_ops(index, self.what))
         if not removed:
             return nothing_to_do("The selection holds no ops, so there is nothing to remove.")
@@ -181,11 +177,9 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
 def no_longer_needed(
     index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()
 ) -> set[int]:
-    """Find what feeds, or is waited for by, ops that are removed and no others.
-
-    Args:
-        protected: The ops that stay in any case; those that an input of the graph needs are added.
-        stand_ins: The placeholders that are not inputs of the graph.
+    """The ops that feed, or are waited for by, ops that are removed and no others. Those in
+    `protected` stay, to which those that an input of the graph needs are added; `stand_ins` are the
+    placeholders that are no inputs.
     """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)
@@ -220,11 +214,8 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
 
 
 def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = True) -> Mask:
-    """Find the ops that are removed only when a call names them.
-
-    Args:
-        named: The names of ops that are names outside of the graph.
-        colocations: Whether an op is one because another is colocated with it.
+    """The ops that are removed only when a call names them: those `named` outside of the graph, and
+    with `colocations` those that another op is colocated with.
     """
     protected = persistent_state(index) | from_outside(index)
     entries = {
@@ -328,10 +319,8 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
 def drop_colocation(
     index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter
 ) -> tuple[str, ...]:
-    """Drop colocations with removed ops; return a sentence about it.
-
-    Args:
-        rewriter: Gets the ops that stood on the device of one of them.
+    """Drop colocations with removed ops; a sentence about it. The rewriter gets the ops that stood
+    on the device of one of them.
     """
     names, alone = {index.names[op] for op in removed}, []
     for op, node in enumerate(index.nodes):

@@ -38,9 +38,6 @@ def find_unused_ops(
             user marked.
         renamed: The names of the ops that edits have renamed, by those before: gradient ops are
             named after these.
-
-    Returns:
-        The numbers of the ops, ascending.
     """
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:

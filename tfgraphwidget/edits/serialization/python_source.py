@@ -74,9 +74,6 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Source
     Args:
         name: The name that represents a value without source.
         arrays: Arrays over 1 MB are added here, and read from a NumPy archive.
-
-    Returns:
-        The expression.
     """
     return _ExpressionWriter(arrays, file).value(thing, name)
 
@@ -86,10 +83,6 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
 
     Args:
         arrays: Arrays over 1 MB are added here.
-        file: The name of the NumPy archive that they are read from.
-
-    Returns:
-        The expression.
     """
     if array.dtype.kind == "O":
         return SourceExpression(
@@ -116,11 +109,8 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
 
 
 def assignment_to_fill(name: str, what: str) -> str:
-    """The statement for a value without source.
-
-    Args:
-        name: The name of the variable in the script.
-        what: What the value is, for the comment.
+    """The statement that leaves a variable of the script to be filled in, with a comment that says
+    what its value is.
     """
     return f"{name} = ...  # give here {what}"
 
@@ -379,9 +369,6 @@ def script(
     Args:
         path: The functions that are open then, outermost first.
         file: What the script calls the file of its arrays.
-
-    Returns:
-        The script, which needs no names but its own.
     """
     writer = _ScriptWriter(file)
     writer.define("tgw", "import tfgraphwidget as tgw")
