@@ -50,11 +50,8 @@ class Member(NamedTuple):
 def places_in_order(
     entries: Iterable[Member | None], order: Iterable[Member]
 ) -> list[tuple[int, int]]:
-    """Where the members of an order stand among the entries of a collection, in which some may be
-    twice.
-
-    Returns:
-        (place among the entries, place in the order), as the entries come.
+    """(place among the entries, place in the order) of the members of an order that stand among the
+    entries of a collection, in which some may be twice, as the entries come.
     """
     waiting: dict[Member, list[int]] = {}
     for place, member in enumerate(order):

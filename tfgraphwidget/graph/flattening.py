@@ -82,9 +82,6 @@ def flatten(
             bodies; None for all. Then who reads a result does not wait for the side effects of the
             call, and functions of loops stay as they are: so graphs are compared.
 
-    Returns:
-        The NodeDefs, and the functions that are new.
-
     Raises:
         GraphEditError: A function calls itself, so that it has no end when it is inlined.
     """

@@ -23,9 +23,6 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     condition, and what an If does before what it does else.
 
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
-
-    Args:
-        functions: The names of the functions of the graph's library.
     """
     if not functions:
         return ()
@@ -48,15 +45,8 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
 def reachable_functions(
     functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]
 ) -> dict[str, None]:
-    """Find the functions that NodeDefs call directly or through other functions, gradients
-    included.
-
-    Args:
-        functions: The names of the functions in `library`.
-        library: The extras of the graph that has the functions.
-
-    Returns:
-        The names as keys, callers before the functions they call.
+    """The names, as keys, of the functions that NodeDefs call directly or through other functions,
+    gradients included, callers before the functions they call.
     """
     reached: dict[str, None] = {}
     stack = list(nodes) if functions else []

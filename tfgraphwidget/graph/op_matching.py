@@ -164,10 +164,6 @@ def match_ops(
     """For each op of `before` the number of the op of `after` that it is; -1 for none.
 
     `attributes` are the digests of both, and `renamed` names before -> after that are known.
-
-    Args:
-        after: The second graph.
-        renamed: Names in `before` -> names in `after` that are known.
     """
     return find_matches(before, after, attributes, renamed).pair
 
@@ -193,14 +189,7 @@ def find_matches(
     attributes: tuple[AttributeDigests, AttributeDigests],
     renamed: Mapping[str, str],
 ) -> Matches:
-    """Match the ops of two graphs; see `match_ops`.
-
-    Args:
-        before: The first graph.
-        after: The second graph.
-        attributes: The digests of both.
-        renamed: Names in `before` -> names in `after` that are known.
-    """
+    """Match the ops of two graphs; see `match_ops`."""
     if is_converted(before) != is_converted(after):
         return _by_converter(before, after, renamed)
     # 1. By name.
@@ -274,12 +263,8 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
 
 
 def ops_with_other_inputs(before: GraphIndex, after: GraphIndex, pair: Ids) -> Mask:
-    """The ops of a graph that read other tensors in another one, one bool per op.
-
-    Args:
-        before: The graph.
-        after: The other one.
-        pair: For each op of the graph the other's, -1 for none.
+    """The ops of a graph that read other tensors in another one, one bool per op; `pair` has for
+    each the other graph's, -1 for none.
     """
     here, there = before.inputs, after.inputs
     count, other_count = np.diff(here.start), np.append(np.diff(there.start), 0)
@@ -863,10 +848,6 @@ def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> li
 def is_rounded(before: TensorProto, after: TensorProto) -> bool:
     """Whether two constants have the same shape and floating-point values that differ, each of
     them, by rounding to the coarser dtype at most.
-
-    Args:
-        before: The value of the first.
-        after: The value of the second.
     """
     dtypes = [dtype_name(proto, "dtype", proto.dtype) for proto in (before, after)]
     if not HALF_UNITS.keys() >= set(dtypes):

@@ -230,32 +230,12 @@ def trainable(index: GraphIndex) -> Selection:
 
 
 def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """Select ops and everything they need.
-
-    Args:
-        names: The ops or tensors.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-    """
+    """Select ops or tensors and everything they need. Raises UnknownName."""
     return _walk_from(index, "upstream", names, Walk.of(index, **how))
 
 
 def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """Select ops and everything that depends on them.
-
-    Args:
-        names: The ops or tensors.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-    """
+    """Select ops or tensors and everything that depends on them. Raises UnknownName."""
     return _walk_from(index, "downstream", names, Walk.of(index, **how))
 
 

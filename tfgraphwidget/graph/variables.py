@@ -45,11 +45,8 @@ def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
 
 
 def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
-    """Find the variable of each handle op.
-
-    Returns:
-        The variables by the numbers of their handle ops, in the order of `variable_ops`. The
-        graph's collections define them, or else the ops around the handle.
+    """The variable of each handle op, by its number, in the order of `variable_ops`. The graph's
+    collections define them, or else the ops around the handle.
     """
     defined, by_structure = index.defined_variables, index.structural_variables
     variables = {}
@@ -110,11 +107,8 @@ def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
 
 
 def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
-    """List the ops that exist for a variable only: handle, assign, read and is-initialized checks.
-
-    Returns:
-        The numbers of the ops. Those of the initial value are not among them, since other ops may
-        use it.
+    """The ops that exist for a variable only: handle, assign, read and is-initialized checks. Those
+    of the initial value are not among them, since other ops may use it.
     """
     handle = index.ids[variable.handle]
     own = {handle}
@@ -148,11 +142,7 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 
 def is_placeholder(op_type: str) -> bool:
-    """Whether ops of this type are placeholders, with or without a default.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """Whether ops of this type are placeholders, with or without a default."""
     return op_type in PLACEHOLDERS
 
 

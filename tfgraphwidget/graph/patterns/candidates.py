@@ -204,11 +204,8 @@ class Candidates:
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     def has_shape(self, tensor_type: TensorType, op: int, port: int) -> bool:
-        """Whether an output has the shape of a tensor of the pattern; "*" is any.
-
-        Args:
-            tensor_type: What the pattern says of the tensor: its shape in the notation of queries,
-                "*" for any.
+        """Whether an output has the shape of a tensor of the pattern, in the notation of queries;
+        "*" is any.
         """
         if tensor_type.shape == "*":
             return True

@@ -79,7 +79,7 @@ def find_matches(
     op_types: Callable[[], Iterable[str]] = tuple,
     expression: str = "",
 ) -> Matches:
-    """Find where a pattern fits.
+    """The matches of a pattern, in topological order of their first outputs.
 
     Args:
         within: The ops that matches may consist of, one bool each; None for all. Constants,
@@ -89,9 +89,6 @@ def find_matches(
         effects: Whether ops with side effects can be replaced.
         function: The function whose body the graph is; "" for a graph.
         op_types: Returns all op types, to propose some in place of an unknown one.
-
-    Returns:
-        The matches, in topological order of their first outputs.
 
     Raises:
         InvalidArgument: No op type of a name exists, or no op type has an attribute that is named.
@@ -114,13 +111,8 @@ def find_matches(
 def check_types(
     pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple
 ) -> None:
-    """Raise for an op type that does not exist, or an attribute that no op of a node's types has.
-
-    Args:
-        index: The graph, whose types exist in any case.
-
-    Raises:
-        InvalidArgument: See there.
+    """Raise InvalidArgument for an op type that does not exist, unless the graph has it, or an
+    attribute that no op of a node's types has.
     """
     present = {*index.kinds[0], *index.functions, *GROUPS, "*"}
     for node in (value for statement in pattern.statements for value in walk(statement)):

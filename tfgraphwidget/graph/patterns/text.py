@@ -95,13 +95,7 @@ _DTYPES = frozenset(
 
 
 def parse(text: str) -> Pattern:
-    """Parse a pattern.
-
-    Args:
-        text: The text; see the module.
-
-    Returns:
-        The pattern.
+    """Parse a pattern; see the module.
 
     Raises:
         InvalidArgument: It cannot be parsed; the error shows the place. Or it matches everything,
@@ -483,10 +477,8 @@ def _end(what: re.Pattern[str], text: str, at: int) -> int:
 
 
 def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
-    """The refusal of a text that is not a pattern, with a caret under the place.
-
-    Args:
-        at: The place, as a number of characters.
+    """The refusal of a text that is not a pattern, with a caret under the place `at` that
+    character.
     """
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : len(text) if end < 0 else end]
