@@ -64,11 +64,6 @@ def trace_op_type(
 ) -> TracedFunction | None:
     """The ops that an op type, or the text of a replacement, makes when it is called on tensors.
 
-    Args:
-        function: The op type or the replacement.
-        specs: The dtype and static shape of each tensor.
-        options: The parameters of the op type, by name.
-
     Returns:
         The trace; None for a Python function, and for what only TensorFlow knows, where it is
         installed.
@@ -303,14 +298,10 @@ class _Ops:
 def input_arguments(
     definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
-
-    Args:
-        tensors: What its inputs read; where one of them is a list, it takes all that are left.
-        attributes: Attributes by name; those that follow from inputs are left out.
-
-    Raises:
-        GraphEditError: It takes another number of inputs, or has no such attribute.
+    """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef,
+    of which those that follow from inputs are left out. An input that is a list takes all tensors
+    that are left. Raises GraphEditError for another number of inputs, or an attribute that it does
+    not have.
     """
     inputs = definition.input_arg
     arguments: dict[str, Any] = {each.name: [] for each in inputs if _is_list(each)}
@@ -340,13 +331,8 @@ def typed_operands(
     dtype_of: Callable[[T], str],
     make: Callable[[Constant, str], T],
 ) -> list[T]:
-    """The inputs of an op with its constants made, each of the dtype that the op wants there.
-
-    Args:
-        make: Makes a constant of a dtype; "" where the op leaves it open.
-
-    Raises:
-        GraphEditError: The op takes another number of inputs.
+    """The inputs of an op, with its constants made of the dtype that the op wants there, "" where
+    it leaves that open. Raises GraphEditError for another number of inputs.
     """
     args = _args_of_inputs(definition, len(operands))
     dtypes: dict[str, str] = {}

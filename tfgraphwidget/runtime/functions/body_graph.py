@@ -86,7 +86,6 @@ def body_source(
     """The graph of a function's body with a session, opened.
 
     Args:
-        index: The body as edits have left it.
         arguments: The tensors that callers pass in; they are placeholders.
 
     Raises:

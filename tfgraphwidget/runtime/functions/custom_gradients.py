@@ -202,9 +202,6 @@ def called_gradients(
     They are by name of the function and of the op in it. What they capture is named by number for
     arguments, "^0" for what the op itself consumes, which an edit may have changed, "$name" for a
     variable that the body reads, else by the tensor's name.
-
-    Args:
-        body_state: What the state that the body reads represents.
     """
     if body_state.graph is None:
         return {}
@@ -364,10 +361,6 @@ def tensors_of(
 
     `tensors_in` are tensors from outside the copy, by the original's name, and `scope` is the name
     scope of the copy in the default graph; "" for none.
-
-    Args:
-        tensors_in: Tensors from outside the copy, by the original's name.
-        scope: The name scope of the copy in the default graph; "" for none.
     """
     graph = tf.compat.v1.get_default_graph()
     prefix = f"{scope}/" if scope else ""

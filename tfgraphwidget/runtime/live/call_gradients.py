@@ -84,10 +84,8 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
 def follow_new_calls(
     graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]
 ) -> None:
-    """Set how new ops that call new functions are differentiated.
-
-    Args:
-        functions: The new functions by name. Ops that call none of them stay as they are.
+    """Set how new ops that call new functions are differentiated; ops that call none of them stay
+    as they are.
     """
     for node in nodes if functions else ():
         if node.op in _DIFFERENTIATED and called_functions(node, functions):

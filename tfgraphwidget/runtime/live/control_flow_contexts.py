@@ -52,7 +52,6 @@ def rebuild_contexts(
     """Build the control flow contexts of a change's ops, which are in the graph.
 
     Args:
-        source: The graph of the originals, if it is another.
         returning: The ops that were hidden and are shown again: they can be fetched and fed as
             before.
     """

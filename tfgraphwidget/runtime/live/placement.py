@@ -123,9 +123,6 @@ class Devices:
     def has(self, device: str) -> bool:
         """Return whether one of the devices is that of a name, whose parts may be left out; True
         for no name.
-
-        Args:
-            device: The name of a device, complete or not.
         """
         spec = parse_device(device)
         return spec is None or any(device_matches(spec, own) for own in self.specs)
@@ -183,11 +180,7 @@ class _Kernels:
 
 
 def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collection[str]) -> bool:
-    """Return whether there is a kernel for an op.
-
-    Args:
-        types: The device types that it can be placed on.
-    """
+    """Return whether there is a kernel for an op on one of the device types."""
     kernels = _kernels(op_type)
     if not kernels and tf_protos.registered_op(op_type) is None:
         return True  # the type is the name of a function
@@ -256,7 +249,6 @@ def check_patch_placement(
     Sessions that are closed, of another graph, or that place only what they run are not checked.
 
     Args:
-        session: The session, or None.
         origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of
             their originals.
 
@@ -377,12 +369,7 @@ def check_file_devices(patch: Patch) -> None:
 def device_notices(
     session: Session | None, graph: tf.Graph | None, patch: Patch
 ) -> tuple[str, ...]:
-    """Return a sentence for each missing device that new ops are pinned to.
-
-    Args:
-        session: The session, or None.
-        graph: The graph; None for a file.
-    """
+    """Return a sentence for each missing device that new ops are pinned to."""
     nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
     pinned = absent_devices(
@@ -395,9 +382,6 @@ def device_notices(
 def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python code cannot add an op that has no kernel in the session:
     SessionRefused is raised.
-
-    Args:
-        session: The session; None if there is none.
     """
     if not _places_all(session, graph):
         yield

@@ -77,10 +77,8 @@ TABLES = "table_initializer"
 
 
 def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
-    """Remove variables from the stores of `get_variable`.
-
-    Args:
-        scope: The name scope; the variable scopes in it are removed.
+    """Remove variables from the stores of `get_variable`, and the variable scopes in the name
+    scope.
     """
     handles = set(new_ops)
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
@@ -95,14 +93,8 @@ def _handles(variable: Variable) -> set[str]:
 def call_in_graph(
     graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]
 ) -> object:
-    """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
-
-    Args:
-        scope: The name scope for its ops and variables.
-        names: The names of the tensors to pass.
-
-    Returns:
-        The result of the function.
+    """Call a Python function on the named tensors of a live graph, so that it adds its ops and
+    variables to the graph in a name scope, and return its result.
     """
     tensors = [graph.get_tensor_by_name(name) for name in names]
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
@@ -142,14 +134,8 @@ def check_initializers(session: Session, function: TracedFunction) -> None:
 
 
 def initialize(session: Session, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
-    """Initialize new variables and fill new tables.
-
-    Args:
-        tables: The names of the ops that fill tables.
-
-    Raises:
-        GraphEditError: A variable has no initializer.
-        SessionRefused: An initializer fails.
+    """Initialize new variables, and fill new tables by the ops that do. Raises GraphEditError for a
+    variable without an initializer, SessionRefused for one that fails.
     """
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
@@ -193,14 +179,8 @@ def _adapted_functions() -> dict[str, Callable[..., object]]:
 def trace_function(
     function: object, specs: Sequence[tuple[str, Shape]], options: Options | None = None
 ) -> TracedFunction:
-    """Trace a Python function.
-
-    Args:
-        function: The function, or an op type.
-        specs: The dtype and static shape of each argument.
-
-    Raises:
-        GraphEditError: The function raised, or its arguments are wrong.
+    """Trace a Python function, or an op type, for arguments of these dtypes and static shapes.
+    Raises GraphEditError where it raised, or its arguments are wrong.
     """
     body, name = _function(function)
     graph = tf.Graph()
@@ -295,14 +275,9 @@ def trace_in_function(
     `function` can be a Keras layer or model; its variables stay its own.
 
     Args:
-        function: The function, a Keras layer or model, or an op type.
-        specs: The dtype and static shape of each argument.
         infos: The names of variables that it captures, by id of the handle; those of Keras are
             known.
         input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
-
-    Returns:
-        The trace.
 
     Raises:
         GraphEditError: The function raised, its arguments are wrong, or it makes a table.
@@ -509,11 +484,7 @@ def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
 
 
 def tables_of(members: Iterable[tuple[str, Named]]) -> list[str]:
-    """Return the ops that fill new tables, among (collection key, member) pairs.
-
-    Args:
-        members: Pairs of a collection key and a member.
-    """
+    """Return the ops that fill new tables, among (collection key, member) pairs."""
     return [member.name for key, member in members if key == TABLES]
 
 
@@ -531,11 +502,7 @@ def _value_words(dtype: str) -> str:
 
 
 def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
-    """Return the TensorProto of a value.
-
-    Raises:
-        GraphEditError: The tensor cannot have the value.
-    """
+    """Return the TensorProto of a value. Raises GraphEditError where the tensor cannot have it."""
     name = dtype.removesuffix("_ref")
     try:
         if (np.asarray(value).dtype == bool) != (name == "bool"):
@@ -597,11 +564,7 @@ def plain_value(value: object) -> object:
 
 
 def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
-    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these.
-
-    Args:
-        value: A `tf.TensorSpec`, or a pair of a shape and a dtype.
-    """
+    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these."""
     if isinstance(value, TensorSpec):
         return dimensions(value.shape), value.dtype.name
     try:
@@ -614,15 +577,9 @@ def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
 def shape_and_dtype(
     value: object, shape: Any, dtype: object
 ) -> tuple[Shape | Literal["same"], str]:
-    """Return a shape, "same" if none is given, and a dtype, "" if none is given.
-
-    Args:
-        value: A tf.TensorSpec, a shape or a dtype; None to use the others.
-        shape: The shape if `value` does not have it.
-        dtype: The dtype if `value` does not have it.
-
-    Raises:
-        GraphEditError: One of them is neither.
+    """Return a shape, "same" if none is given, and a dtype, "" if none is given, of a
+    tf.TensorSpec, or of the two that `value`, a shape or a dtype, and the other argument give.
+    Raises GraphEditError for what is neither.
     """
     if isinstance(value, TensorSpec):
         shape, dtype = value.shape, value.dtype

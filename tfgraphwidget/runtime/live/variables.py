@@ -26,11 +26,8 @@ _NONE: Mapping[str, NodeDef] = MappingProxyType({})
 def make_variable(
     graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE
 ) -> tf.Variable:
-    """Return a `tf.Variable` over ops that are in the graph, in no collection.
-
-    Args:
-        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one
-            takes most of the time.
+    """Return a `tf.Variable` over ops that are in the graph, in no collection. `nodes` has their
+    NodeDefs by name, as far as they are known; asking TensorFlow for one takes most of the time.
     """
     variable = _plain_variable(graph, definition, nodes)
     if variable is None:  # a variable of a graph has no truth value

@@ -107,12 +107,8 @@ def _placeholder(index: GraphIndex, op: int, batch: int) -> NodeChange | None:
 
 
 def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIndex:
-    """The graph with the static shapes that it has for inputs of others; as it is, where an op
-    cannot take them.
-
-    Args:
-        index: The graph, as the body of a function.
-        shapes: The static shapes by the names of placeholders.
+    """The graph, as the body of a function, with the static shapes that it has for inputs of
+    others, by the names of placeholders; as it is, where an op cannot take them.
     """
     changed = tuple(
         _input_change(index, op, [shape])

@@ -178,13 +178,11 @@ _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
 def flops_and_calls(index: GraphIndex, body: Body | None) -> Floats:
-    """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions.
+    """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions,
+    which `body` has.
 
     For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs
     inside count as 0; a call is NaN if all are unknown.
-
-    Args:
-        body: The graph's functions; without it no call is known.
     """
     return _CallCosts().of(index, body)
 

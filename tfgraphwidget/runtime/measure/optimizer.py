@@ -87,16 +87,9 @@ class OptimizedGraph:
 def optimize(
     index: GraphIndex, outputs: Sequence[str]
 ) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
-    """Run the optimizer pass by pass on a copy of a graph.
-
-    Args:
-        outputs: The ops or tensors that it is for; they keep their names.
-
-    Returns:
-        The optimized graph, and what each pass did.
-
-    Raises:
-        GraphEditError: TensorFlow cannot read or optimize the graph.
+    """Run the optimizer pass by pass on a copy of a graph, whose outputs keep their names; the
+    optimized graph, and what each pass did. Raises GraphEditError where TensorFlow cannot read or
+    optimize the graph.
     """
     output_ops = [split_tensor(name)[0] for name in outputs]
     graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())

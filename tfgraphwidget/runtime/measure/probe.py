@@ -226,13 +226,8 @@ def check_feeds(
     feeds: Mapping[str, object],
     filled: Collection[str] = (),
 ) -> None:
-    """Raise if a placeholder that tensors depend on is not fed.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
-
-    Raises:
-        GraphEditError: A placeholder is not fed.
+    """Raise GraphEditError if a placeholder that tensors depend on is not fed, and not `filled`, so
+    that it has a value without a feed.
     """
     for name in needed_placeholders(index, tensors, feeds, filled):
         op = split_tensor(name)[0]
@@ -249,13 +244,8 @@ def needed_placeholders(
     feeds: Collection[str] = (),
     filled: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The placeholders that tensors depend on, as tensors in graph order.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
-
-    Raises:
-        GraphEditError: One of them is a handle, which cannot be fed.
+    """The placeholders that tensors depend on, but for those fed and `filled`, as tensors in graph
+    order. Raises GraphEditError for a handle, which cannot be fed.
     """
     needed = unfed_placeholders(index, tensors, feeds, filled)
     for i in needed:
@@ -273,9 +263,6 @@ def without_handles(
 ) -> tuple[str, ...]:
     """The tensors that can be computed and fetched: no handles, and none that depends on one that
     cannot be fed.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
     """
     needed = unfed_placeholders(index, tensors, feeds, filled)
     downstream = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
@@ -287,10 +274,8 @@ def without_handles(
 def unfed_placeholders(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
 ) -> list[int]:
-    """The numbers of the placeholders that tensors depend on and that have no value.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
+    """The numbers of the placeholders that tensors depend on and that have no value, as those fed
+    and `filled` do.
     """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
@@ -305,11 +290,7 @@ def unfed_placeholders(
 
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
-    """Return statistics of tensors.
-
-    Args:
-        run: Returns the values of tensors, from one run.
-    """
+    """Return statistics of tensors, of which `run` returns the values."""
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
     instead = {name: readable_tensor(index, name) for name in tensors}
     values, notes = _run({name: at for name, at in instead.items() if at}, run)
@@ -336,10 +317,7 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
 
 def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     """Return statistics of tensors of which some are in while loops: of their values in the last
-    round.
-
-    Args:
-        run: Returns the values of tensors of that graph, from one run.
+    round, which one run of that graph returns.
     """
 
     def run_aside(tensors: Sequence[str]) -> Sequence[np.ndarray]:
@@ -438,7 +416,6 @@ def session_runner(
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
-        session: The session, or None.
         metadata: A RunMetadata that receives the costs of the run; or None.
         waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless
             queue runners fill it, or the session has a time limit of its own, the run has one then,
@@ -548,10 +525,6 @@ def _short(number: float | None) -> str:
 
 
 def bars_text(counts: Sequence[int]) -> str:
-    """A histogram as a line of bars.
-
-    Args:
-        counts: How many elements there are in each bin.
-    """
+    """A histogram as a line of bars."""
     top = max(counts, default=0)
     return "".join(_BARS[-(-count * (len(_BARS) - 1) // top)] for count in counts) if top else ""

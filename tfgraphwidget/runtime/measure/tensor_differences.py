@@ -209,12 +209,6 @@ def tensor_difference(
 def weight_difference(name: str, before: Array, after: Array, other: str) -> TensorDifference:
     """Return the difference of two weights, with their histograms. Nothing has rounded them, so
     that no ULPs are counted.
-
-    Args:
-        name: The name of the weight.
-        before: Its value in the graph before.
-        after: Its value.
-        other: Its name in the other graph.
     """
     difference = tensor_difference(name, before, after, other=other, counts_ulps=False)
     samples = _sample(before), _sample(after)

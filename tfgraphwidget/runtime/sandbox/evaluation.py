@@ -64,14 +64,8 @@ def variables_for(
 def run_graph(
     index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust
 ) -> list[Array]:
-    """Compute tensors of a graph.
-
-    Returns:
-        The values, in order.
-
-    Raises:
-        NotTrusted: An op does more than compute.
-        SessionRefused: The graph cannot run.
+    """Compute tensors of a graph, in order. Raises NotTrusted for an op that does more than
+    compute, and SessionRefused for a graph that cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
     trust.check(effects_of(index, trust).of_run([*outputs, *starters], feeds))
@@ -163,15 +157,8 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
 def run_body(
     index: GraphIndex, body_state: BodyState, outputs: Sequence[str], feeds: Values, trust: Trust
 ) -> list[Array]:
-    """Compute tensors of a function body, with copies of its variables.
-
-    Returns:
-        The values, in order.
-
-    Raises:
-        GraphEditError: A part of the body cannot be copied.
-        NotTrusted: An op does more than compute.
-        SessionRefused: The body cannot run.
+    """Compute tensors of a function body, in order, with copies of its variables. Raises what
+    `body_runner` raises, and SessionRefused for a body that cannot run.
     """
     return body_runner(index, body_state, outputs, feeds, trust)(feeds)
 
@@ -183,11 +170,9 @@ def body_runner(
     fed: Collection[str],
     trust: Trust,
 ) -> Callable[[Values], list[Array]]:
-    """A function that computes tensors of a function body for values of the tensors `fed`.
-
-    Raises:
-        GraphEditError: A part of the body cannot be copied.
-        NotTrusted: An op does more than compute.
+    """A function that computes tensors of a function body for values of the tensors `fed`. Raises
+    GraphEditError where a part of the body cannot be copied, and NotTrusted for an op that does
+    more than compute.
     """
     trust.check(effects_of(index, trust).of_run(outputs, fed))
     inner = [name for name in fed if index.types[index.op(name)] not in ARGUMENTS]
@@ -217,13 +202,8 @@ def body_runner(
 
 
 def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
-    """Call a module that was made of a function body.
-
-    Returns:
-        Its outputs, in order.
-
-    Raises:
-        SessionRefused: The body cannot run.
+    """Call a module that was made of a function body; its outputs, in order. Raises SessionRefused
+    where the body cannot run.
     """
     with tf.init_scope():
         try:

@@ -49,15 +49,9 @@ def compute(
     signature: str = "",
     graph_number: int = 0,
 ) -> list[Array]:
-    """Run a model.
-
-    Args:
-        data: The bytes of the file.
-        feeds: Values of its inputs by their numbers.
-        numbers: The tensors to return.
-        quantized: What the integers of tensors represent.
-        signature: The signature whose graph is run, if it is not the first graph.
-        graph_number: Which graph of the file it is.
+    """Run a model, whose inputs and tensors go by their numbers, and return tensors, `quantized`
+    ones as the numbers that their integers represent. The signature is that of the graph, if it is
+    not the first of the file.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the interpreter moves to another package

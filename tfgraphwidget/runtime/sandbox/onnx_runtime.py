@@ -31,13 +31,7 @@ def job(model: OnnxModel, outputs: Sequence[str], feeds: Mapping[str, Array]) ->
 
 
 def compute(data: bytes, feeds: Mapping[str, Array], tensors: Sequence[str]) -> list[Array]:
-    """Run a model, op by op as the file has them: what joins ops would hide tensors.
-
-    Args:
-        data: The bytes of the file.
-        feeds: Values of its inputs.
-        tensors: The tensors to return.
-    """
+    """Run a model, op by op as the file has them: what joins ops would hide tensors."""
     onnx, runtime = import_module("onnx"), import_module("onnxruntime")
     model = onnx.load_model_from_string(data)
     is_elsewhere = onnx.external_data_helper.uses_external_data

@@ -148,11 +148,8 @@ class Sandbox:
 def run_there(
     graph_def: bytes, values: Mapping[str, object], starters: Sequence[str], patience: float
 ) -> Iterator[Callable[..., list[np.ndarray]]]:
-    """A sandbox in a child process: it yields the function that runs it.
-
-    Args:
-        values: The values of variables, by handle op.
-        patience: How many seconds a run may take.
+    """A sandbox in a child process, with the values of variables by handle op: it yields the
+    function that runs it, for so many seconds.
     """
     graph = tf_protos.GraphDef.FromString(graph_def)
     with Sandbox(graph.node, graph.library, values, starters, patience, graph.versions) as sandbox:
@@ -209,10 +206,8 @@ class RemoteSandbox:
 
 
 def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
-    """Call what runs in a child process; what ends that process is a refusal.
-
-    Raises:
-        SessionRefused: The process ended, or the job raised an exception of TensorFlow or Python.
+    """Call what runs in a child process. Raises SessionRefused where that process ended, or the job
+    raised an exception of TensorFlow or Python.
     """
     try:
         return function(*arguments)

@@ -108,10 +108,7 @@ class ShapeInferenceSandbox:
 
     def shapes(self, op: str) -> list[Shape]:
         """Return the static shapes of an op's outputs for its current inputs; None for each if
-        TensorFlow does not know the op.
-
-        Raises:
-            ShapeRefused: The shape function refuses.
+        TensorFlow does not know the op. Raises ShapeRefused where the shape function refuses.
         """
         node = self._view.node(op)
         self.forget(op)
@@ -362,12 +359,10 @@ _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
 
 
 def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
-    """Return the patch with the static shapes that change by it.
+    """Return the patch with the static shapes that change by it. Raises GraphEditError, which names
+    the op, where one cannot take one of its inputs.
 
     The shapes of added ops are all included, as far as they are known.
-
-    Raises:
-        GraphEditError: An op cannot take one of its inputs; the error names it.
     """
     if not patch.add.nodes and not patch.changed:
         return patch

@@ -56,13 +56,8 @@ def check_feed_ranks(
 
 
 def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -> None:
-    """Check the same of the values that a function is called with.
-
-    Args:
-        values: Values by the name of the argument.
-
-    Raises:
-        ValueError: One has too few dimensions; the message names the op that takes it.
+    """Check the same of the values that a function is called with, by the names of its
+    arguments.
     """
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
     # A Python value is not an input.

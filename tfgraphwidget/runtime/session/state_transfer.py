@@ -282,10 +282,8 @@ class TableTransfer(_ReadableState[Contents]):
 
 
 def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Mapping[str, Any]:
-    """The contents of hash tables by their names, without those that are not initialized.
-
-    Raises:
-        SessionRefused: The session cannot read a table.
+    """The contents of hash tables by their names, without those that are not initialized. Raises
+    SessionRefused for one that cannot be read.
     """
     read = TableTransfer(
         [graph.get_operation_by_name(name).node_def for name in tables], TransferOps(graph)
@@ -303,14 +301,9 @@ def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Map
 def copy_tables(
     tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session
 ) -> None:
-    """Copy the contents of hash tables from one graph and session to another; skip those that are
-    not initialized.
-
-    Args:
-        tables: The names of the tables in `target`, by their names in `origin`.
-
-    Raises:
-        SessionRefused: A session cannot read or write a table.
+    """Copy the contents of hash tables, by their names in `origin` those in `target`, from one
+    graph and session to another; skip those that are not initialized. Raises SessionRefused for one
+    that cannot be read or written.
     """
     read = TableTransfer(
         [origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin)

@@ -168,14 +168,8 @@ def run_each(
     feeds: Mapping[str, object] | None = None,
     patience: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
-    """Run several fetches: in one run if none fails, otherwise one by one.
-
-    Args:
-        fetches: What to fetch, by a key of your choice.
-        feeds: Values by tensor or name.
-
-    Returns:
-        The values, and the errors of the fetches that failed, by key.
+    """Run several fetches: in one run if none fails, otherwise one by one; the values, and the
+    errors of those that failed, by their keys.
     """
     values: dict[str, Any] = {}
     errors: dict[str, tf.errors.OpError] = {}

@@ -296,20 +296,15 @@ class Sync:
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under the names that a `Saver` of
-        theirs gives them.
-
-        Args:
-            path: The prefix of the new checkpoint's files.
+        """Write the originals' present values to a checkpoint, by the prefix of its files, under
+        the names that a `Saver` of theirs gives them.
         """
         present = self.read([o for o, _ in self.pairs])
         checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._checkpoint_keys()])
 
     def load(self, path: str) -> None:
-        """Load the values that a checkpoint has for the originals into the copies.
-
-        Raises:
-            GraphEditError: The checkpoint lacks a value; nothing is assigned.
+        """Load the values that a checkpoint has for the originals into the copies. Raises
+        GraphEditError where it lacks one; nothing is assigned then.
         """
         values = checkpoints.read(path, self._checkpoint_keys())
         self.assign([c for _, c in self.pairs], {c.handle: values[o.handle] for o, c in self.pairs})
