@@ -100,10 +100,8 @@ class _Contents:
 
 
 def to_bytes(core: EditorCore) -> bytes:
-    """The editor as bytes, which `tgw.edit` opens; see `GraphEditor.__bytes__`.
-
-    Raises:
-        GraphEditError: The editor holds what only this process has.
+    """The editor as bytes, which `tgw.edit` opens; see `GraphEditor.__bytes__`. Raises
+    GraphEditError where the editor holds what only this process has.
     """
     file = BytesIO()
     write(core, file)
@@ -111,10 +109,8 @@ def to_bytes(core: EditorCore) -> bytes:
 
 
 def write(core: EditorCore, file: IO[bytes]) -> list[str]:
-    """Write an editor to an open file. Raises as `to_bytes`.
-
-    Returns:
-        A sentence for each thing that is not in it.
+    """Write an editor to an open file; a sentence for each thing that is not in it. Raises as
+    `to_bytes`.
     """
     _check_python_calls(core)
     tell("Writing the editor")
@@ -498,7 +494,6 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     enter its function.
 
     Args:
-        core: The parts of an editor of the graph as it was opened then.
         new_core: Makes the parts of an editor of another source.
 
     Returns:

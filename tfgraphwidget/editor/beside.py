@@ -493,12 +493,10 @@ def open_beside(
     """Both models beside each other; see `tgw.beside`. `second` None is the original of `first`.
 
     Args:
-        open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be;
             None for those that an editor was saved with.
         values: Whether variables and constants are compared if no feeds are given.
-        ignore: Kinds of differences that are left out.
 
     Raises:
         GraphEditError: `pairs` are given for one graph.

@@ -73,17 +73,8 @@ class NoValueInFile(SessionRefused):
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """Return a function that loads values into the copies later; refuse now what it can.
-
-    Args:
-        patch: The clone, as it will be applied to the target graph.
-        origin: The graph of the originals, with its session.
-        target: The graph of the copies, with its session. It is `origin` for copies in the same
-            graph.
-
-    Returns:
-        A function without arguments, to be called after the patch is applied. It assigns the
-        variables and fills the tables.
+    """Return a function that loads values into the copies later, once the patch is applied to the
+    target graph; refuse now what it can. It assigns the variables and fills the tables.
 
     Raises:
         SessionRefused: There is no session to initialize the copies in, or a variable has no value.
@@ -139,16 +130,12 @@ def needs_session(patch: Patch, index: GraphIndex) -> bool:
 def file_values(
     patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
 ) -> tuple[tuple[str, Callable[[], object]], ...]:
-    """Readers of the values of variables that a clone adds to a file that is not imported.
+    """Readers of the values of variables that a clone adds to a file that is not imported;
+    `readers` read those of the originals, by their handle ops.
 
-    Those that begin with what their initializers compute have none.
-
-    Args:
-        readers: Read the values of the originals, by their handle ops.
-
-    Raises:
-        SessionRefused: A variable has no value in the file.
-        GraphEditError: A given value does not fit its variable.
+    Those that begin with what their initializers compute have none. Raises SessionRefused for a
+    variable without a value in the file, and GraphEditError for a given value that does not fit its
+    variable.
     """
     if patch.init == "none" or not patch.add.variables:
         return ()
@@ -163,11 +150,7 @@ def file_values(
 
 
 def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
-    """Name of each copied variable ("copy/w:0") -> the key of its original in checkpoints.
-
-    Args:
-        origin: The graph that the copies come from, with its session.
-    """
+    """Name of each copied variable ("copy/w:0") -> the key of its original in checkpoints."""
     paired = variable_pairs(patch, origin)
     names = sources.checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: names[original.handle] for original, copy in paired}
@@ -176,11 +159,7 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
 def variable_pairs(
     patch: Patch, origin: GraphSession
 ) -> tuple[tuple[VariableDef, VariableDef], ...]:
-    """Each original variable with its copy.
-
-    Args:
-        origin: The graph that the copies come from, with its session.
-    """
+    """Each original variable with its copy."""
     original_of, index = {copy: original for original, copy in patch.add.copies}, origin.index
     handles = [index.ids[original_of[v.handle]] for v in patch.add.variables]
     originals = definitions(index, handles)

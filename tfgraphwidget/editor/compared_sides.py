@@ -202,11 +202,7 @@ class Runner:
         self._failing: list[tuple[Mask, str]] = []
 
     def values(self, tensors: Iterable[str]) -> dict[str, Array]:
-        """The values of tensors, as far as they are computed.
-
-        Raises:
-            SessionRefused: The graph cannot run.
-        """
+        """The values of tensors, as far as they are computed. Raises SessionRefused."""
         names = [name for name in dict.fromkeys(tensors) if not self.is_dead(name)]
         index = self.side.index
         rounds = runtime.measure.keep_last_rounds(index, names)

@@ -88,14 +88,8 @@ def judge(
     tolerance: Tolerance,
     not_compared: Mapping[str, tuple[str, ...]],
 ) -> Comparison:
-    """A comparison of some tensors, which stay in their order; no function is looked into.
-
-    Args:
-        before: The graph to compare with.
-        now: The graph.
-        differences: The differences of the tensors.
-        tolerance: What counts as equal.
-        not_compared: Tensors that were not compared, by the reason.
+    """A comparison of some tensors by their differences, in their order, and of those that were not
+    compared by the reason; no function is looked into.
     """
     comparer = Comparer(before, now, {}, tolerance, ())
     by_name = {each.name: each for each in differences}
@@ -119,13 +113,8 @@ def compare_stores(
     pairs: Sequence[Pair],
     tolerance: Tolerance,
 ) -> Comparison:
-    """Compare the values of variables in two stores, as many at a time as fit in memory.
-
-    Args:
-        ours: Where the values of the first of each pair are.
-        theirs: Where those of the second are, with which they are compared.
-        pairs: The variables, as (ours, theirs).
-        tolerance: What counts as equal.
+    """Compare the values of variables, as (ours, theirs), in two stores, as many at a time as fit
+    in memory.
     """
     differences = []
     for some, one, other in _read_portions(ours, theirs, _portions_of_variables(pairs)):
@@ -681,11 +670,7 @@ def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
 
 
 def paired_names(matched: MatchedGraphs) -> dict[str, str]:
-    """{tensor of the second graph: the tensor of the first that it is}.
-
-    Args:
-        matched: The graphs, and which op of the one is which of the other.
-    """
+    """{tensor of the second graph: the tensor of the first that it is}."""
     pairs = corresponding_tensors(matched)
     old, new = matched.before.index, matched.after.index
     pairs |= _replaced_ops(old, new, pairs)
@@ -698,12 +683,8 @@ def paired_names(matched: MatchedGraphs) -> dict[str, str]:
 
 
 def with_results(pairs: Pairs, before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
-    """Pairs with results that have the same places in two graphs, and no partners by their ops.
-
-    Args:
-        pairs: {tensor now: tensor before}.
-        before: The results of the graph before.
-        now: The results of the graph now.
+    """Pairs {tensor now: tensor before} with results that have the same places in two graphs, and
+    no partners by their ops.
     """
     every, partners = dict(pairs), set(pairs.values())
     for was, result in zip(before, now, strict=False):
@@ -780,12 +761,9 @@ def _dtype_of(index: GraphIndex, tensor: _Tensor) -> str:
 
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
-    """The ops in the order of evaluation: each after what it reads and waits for, and shortly
-    before what reads it. Loops are cut where a round hands over to the next; what leaves one comes
-    after what a round gives.
-
-    Args:
-        outputs: What is evaluated first; all other ops follow.
+    """The ops in the order of evaluation, first for the outputs: each after what it reads and waits
+    for, and shortly before what reads it. Loops are cut where a round hands over to the next; what
+    leaves one comes after what a round gives.
     """
     goes_on = {kind for kind in index.kinds[0] if kind in NEXT}
     order: list[int] = []

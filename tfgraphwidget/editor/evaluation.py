@@ -244,18 +244,6 @@ class Evaluator:
     ) -> Comparison:
         """Run the graph and another one on the same feeds; see `AnalysisAPI.compare`.
 
-        Args:
-            feeds: {tensor: value}, or None.
-            other: The model to compare with; None for the graph as it was opened.
-            tensors: The tensors to compare; "all" for all that have partners, "weights" for
-                variables and constants; None for the marked outputs, those of the signature or
-                function, or those that the feeds lead to, whichever there are first.
-            tolerance: What counts as equal: None, a number, or {dtype: number}.
-            pairs: {tensor: tensor of the other graph}, where the matching is to be corrected.
-
-        Returns:
-            How far each tensor is from that of the other graph.
-
         Raises:
             GraphEditError: Only one of the graphs has an output, or takes a feed.
             SessionRefused: One of the graphs cannot run.
@@ -463,16 +451,6 @@ class Evaluator:
     ) -> Measurement:
         """Measure each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
 
-        Args:
-            fetches: The tensors to compute; None for the marked ones, the selected ones, those of
-                the signature, or those without consumers, whichever there are first.
-            feeds: {tensor: value}, or None.
-            metadata: A RunMetadata, or a folder that tf.profiler wrote, in place of a run; else
-                None.
-
-        Returns:
-            The cost of each op.
-
         Raises:
             GraphEditError: A tensor cannot be measured.
             SessionRefused: The graph cannot run.
@@ -543,11 +521,7 @@ class Evaluator:
 
 
 def navigator_of(model: object) -> Navigator | None:
-    """The navigator of an editor; None for what is not an editor.
-
-    Args:
-        model: An editor, or any other object.
-    """
+    """The navigator of an editor; None for what is not an editor."""
     navigator = getattr(getattr(model, "_core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
 
@@ -609,11 +583,8 @@ def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
-    """The name of a tensor or an op before some edits.
-
-    Args:
-        name: The name of an op or a tensor as it is now.
-        renames: The (old, new) names of each edit, oldest first.
+    """The name of a tensor or an op before some edits, by the (old, new) names of each, oldest
+    first.
     """
     for names in reversed(list(renames)):
         name = edits.follow(name, {new: old for old, new in names if new})

@@ -172,10 +172,8 @@ class EditExecutor(EditedGraph):
         return outcome.results, edits.Edits.of(outcome.patch, outcome.losses, planned.notes())
 
     def preview(self, command: Command) -> edits.Edits | Preview:
-        """Plan and check a command; nothing is changed.
-
-        Raises:
-            GraphEditError: The edit would be refused, for the same reason.
+        """Plan and check a command; nothing is changed. Raises GraphEditError for the reason that
+        the edit would.
         """
         # Other threads wait: what planning imports is a file again at the end, and no edit of
         # theirs is put back.
@@ -205,11 +203,8 @@ class EditExecutor(EditedGraph):
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
     def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file in a graph of their own; None if the file is imported.
-
-        Args:
-            command: The clone of the part into another graph.
-            boundary: The inputs and outputs of the part.
+        """The ops of a part of a file, with these inputs and outputs, in a graph of their own; None
+        if the file is imported.
         """
         with undone() as steps:
             return EditPlanner(self, steps).part_of_file(command, boundary)

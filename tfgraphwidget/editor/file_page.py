@@ -59,13 +59,8 @@ class _OpenedFile:
 
 
 def save_page_of(source: Source, path: Path) -> Path:
-    """Write what `GraphEditor(source).save("page.html")` writes, without opening an editor.
-
-    Returns:
-        The path.
-
-    Raises:
-        GraphEditError: The page cannot be written; all files are unchanged then.
+    """Write what `GraphEditor(source).save("page.html")` writes, without opening an editor, and
+    return the path. Raises GraphEditError where it cannot be written; all files are unchanged then.
     """
     is_plain_file = source.graph is None and source.saved_editor is None
     if not is_plain_file or source.entrance or source.signature is not None:

@@ -61,7 +61,6 @@ def plan_copies(
     What is refused is refused before a file is imported.
 
     Args:
-        plan: Plans the patch of the second of two graphs, with originals of the first.
         readers: Gives readers of the values of a file's variables, by their handle ops.
         reseed: Whether new initial values of a function's variables are drawn with other seeds.
 

@@ -98,16 +98,11 @@ class _Joining:
 
 
 def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResult]:
-    """Add a graph, a function or a model to the body of a function that was opened itself.
+    """Add a graph, a function or a model to the body of a function that was opened itself; the
+    patch of the body, and what it brings in.
 
     Inputs that are not connected become further arguments of the function, and all results further
     results.
-
-    Args:
-        command: What to add, and what it reads.
-
-    Returns:
-        The patch of the body, and what it brings in.
 
     Raises:
         GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say
@@ -244,14 +239,8 @@ def graph_module(
     signature: Signature,
     name: str,
 ) -> ModuleCopy:
-    """Return a graph as a tf.Module with its own variables.
-
-    Args:
-        index: Its graph as edits have left it.
-        signature: What the module takes and returns, by the names of its arguments and results.
-
-    Raises:
-        GraphEditError: A function cannot hold the graph.
+    """Return a graph as edits have left it as a tf.Module with its own variables; the signature
+    names its arguments and results. Raises GraphEditError where a function cannot hold the graph.
     """
     boundary = (
         [tensor for _, tensor in signature.inputs],

@@ -20,14 +20,12 @@ _MOST_BYTES = 1 << 28
 def replay(
     executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None
 ) -> list[Edits]:
-    """Make edits one after the other, and report each; one that finds nothing to do is not a step.
+    """Make edits one after the other, and report each, also to `then` with its patch; one that
+    finds nothing to do is not a step.
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file.
     All are read before the first is made. Raises GraphEditError, which names the edit's number and
     command, and everything is unchanged.
-
-    Args:
-        then: Called after each edit with its patch.
     """
     records = records_from(_content(edits))
     reports: list[Edits] = []

@@ -30,16 +30,13 @@ def copy_for_signature(
     signature: Signature,
     graph: GraphIndex,
 ) -> Patch:
-    """The patch of a graph that has a signature of a function's tensors.
+    """The patch of a graph that has a signature of a function's tensors: the copied ops, and the
+    signature by the tensors of the graph.
 
     Args:
         origins: Ops of the body that represent what calls give -> ops of the graph.
         arguments: The arguments of the function, as tensors of the body.
-        signature: The signature, by tensors of the body.
         graph: The graph that was opened, which calls the function.
-
-    Returns:
-        The copied ops, and the signature by the tensors of the graph.
 
     Raises:
         NotClonable: The part needs an argument that is not an input, or holds what no copy can have

@@ -318,15 +318,9 @@ class CalledFunction:
     def apply(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[str, ...]:
-        """Apply a patch, and what it changes in the calling graph, as steps of an edit.
-
-        Args:
-            patch: What `fit` returned. `patch.caller` is the change of the calling graph.
-            renew: Whether the session is renewed where it has run changed ops; the calling graph
-                does it.
-
-        Returns:
-            A sentence for each thing that the edit loses.
+        """Apply a patch that `fit` returned, and what it changes in the calling graph, its
+        `caller`, as steps of an edit; a sentence for each thing that the edit loses. The calling
+        graph renews the session where that has run changed ops.
         """
         assert patch.caller is not None  # `fit` has put it there
         # Which another editor may have edited since it was undone.
@@ -357,14 +351,9 @@ class CalledFunction:
     def revert(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[edits.Patch, tuple[str, ...]]:
-        """Undo the last edit of the body, and what it changed in the calling graph.
-
-        Args:
-            renew: Whether the session is renewed where it has run changed ops; the calling graph
-                does it.
-
-        Returns:
-            The patch that undoes the edit, and a sentence for each thing that the undo loses.
+        """Undo the last edit of the body, and what it changed in the calling graph, which renews
+        the session; the patch that undoes the edit, and a sentence for each thing that the undo
+        loses.
         """
         assert patch.caller is not None
         inverse, losses = self.caller.revert(patch.caller, steps, renew=renew)
@@ -389,13 +378,8 @@ def _changes_ops(patch: edits.Patch) -> bool:
 
 
 def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch | None:
-    """The changes that a patch of `place` makes in another graph, which calls it.
-
-    Args:
-        place: The target that the patch is for.
-
-    Returns:
-        The part of the patch that changes `target`; None when `target` does not call `place`.
+    """The part of a patch of `place` that changes `target`, which calls it; None when it does
+    not.
     """
     while place is not target and isinstance(place, CalledFunction) and patch.caller is not None:
         place, patch = place.caller, patch.caller

@@ -150,11 +150,7 @@ class OpenedFunction(NodeDefGraph):
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Hold nothing: the patch, which a history has, holds what a Python function has made.
-
-        Args:
-            patch: The change that brings the ops in.
-        """
+        """Hold nothing: the patch, which a history has, holds what a Python function has made."""
 
     def hidden_names(self) -> frozenset[str]:
         """No names: NodeDefs are never hidden."""
@@ -267,11 +263,7 @@ class FileGraph(OpenedFunction):
     def revert(
         self, patch: Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit; what a closed session held goes by the names before.
-
-        Args:
-            renew: Without effect, as NodeDefs have no session.
-        """
+        """Undo the last edit; what a closed session held goes by the names before."""
         self._rename_closed({new: old for old, new in patch.renamed}, steps)
         return super().revert(patch, steps, renew=renew)
 
@@ -345,10 +337,8 @@ class FileGraph(OpenedFunction):
         return self._open_present_file().live_refusal if refusal and self.patches else refusal
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the present names of their handles.
-
-        Args:
-            patches: The edits of the file, oldest first.
+        """Readers of a file's values of variables, by the present names of their handles after its
+        edits.
         """
         stored, origins = self.source.stored, dict[str, str | Callable[[], object]]()
         for patch in patches:

@@ -409,11 +409,7 @@ class LiveGraph:
             live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
     def begin_new_variables(self, patches: Sequence[Patch], loaded: Collection[str]) -> None:
-        """Run the initializers of variables that edits added and that got no value.
-
-        Args:
-            loaded: The handle ops of the variables into which values were loaded.
-        """
+        """Run the initializers of variables that edits added and into which no value was loaded."""
         session, new_names = self.source.session, edits.rewire.new_names(patches, {})
         begun = [
             v
@@ -434,10 +430,8 @@ class LiveGraph:
         live.traced_ops.initialize(sessions.TimedSession(session), new, ())
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:
-        """Raise SessionRefused when the session could not place what a patch adds, as `apply` does.
-
-        Args:
-            origin: The live graph that it copies from; None for a file.
+        """Raise SessionRefused when the session could not place what a patch adds, as `apply` does;
+        `origin` is the live graph that it copies from, None for a file.
         """
         live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
 
@@ -662,11 +656,7 @@ class LiveGraph:
         return file, (_SESSION_CLOSED, *losses)
 
     def return_to_file(self, steps: Transaction) -> bool:
-        """Become the file that was imported again, unless more was added; whether it did.
-
-        Args:
-            steps: The transaction of the step for it.
-        """
+        """Become the file that was imported again, unless more was added; whether it did."""
         if (
             self.file is None
             or self._has_undone
@@ -744,11 +734,7 @@ class LiveGraph:
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Let TensorFlow's graph hold what a Python function made, as long as its ops may run.
-
-        Args:
-            patch: The change that brings the ops in.
-        """
+        """Let TensorFlow's graph hold what a Python function made, as long as its ops may run."""
         for trace in (
             *(trace for _, trace in patch.traces),
             *([] if patch.traced is None else [patch.traced]),
@@ -760,10 +746,8 @@ class LiveGraph:
         return self.index.reserved
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:
-        """Sentences on changes that TensorFlow cannot follow.
-
-        Args:
-            renewed: Whether a session that has run the changed ops was renewed.
+        """Sentences on changes that TensorFlow cannot follow, in a session that was renewed or
+        not.
         """
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []

@@ -27,10 +27,8 @@ class SavedState:
         self.edits: tuple[Patch, ...] | None = None
 
     def names(self, edits: Sequence[Patch]) -> dict[str, str]:
-        """The names that ops had when the editor was written, by those that they have now.
-
-        Args:
-            edits: The edits that are in force, oldest first.
+        """The names that ops had when the editor was written, by those that they have after these
+        edits.
         """
         saved = self._source.saved_editor
         if saved is None:
@@ -43,12 +41,10 @@ class SavedState:
         )
 
     def values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
-        """The saved editor's values of variables, by the present names of their handle ops.
+        """The saved editor's values of variables, by the names of their handle ops after these
+        edits.
 
         A variable that an edit had removed has its value again when that edit is undone.
-
-        Args:
-            edits: The edits that are in force, oldest first.
         """
         saved, before = self._source.saved_editor, self.edits
         if saved is None:
@@ -62,11 +58,8 @@ class SavedState:
         return removed | {now: saved.values[name] for now, name in names if name in saved.values}
 
     def load_into_new(self, index: GraphIndex, patch: Patch) -> None:
-        """Load the saved editor's values into the variables that an edit has added.
-
-        Args:
-            patch: The edit, one of those of the archive that are made again: later ones read the
-                values.
+        """Load the saved editor's values into the variables that an edit of the archive has added,
+        as it is made again: later ones read the values.
         """
         graph, session = self._source.graph, self._source.session
         if graph is None or session is None:
@@ -79,11 +72,7 @@ class SavedState:
         )
 
     def load(self, index: GraphIndex, edits: Sequence[Patch]) -> None:
-        """Load what the saved editor's session held, also into what edits have added.
-
-        Args:
-            edits: The edits that are in force, oldest first.
-        """
+        """Load what the saved editor's session held, also into what edits have added."""
         source, saved = self._source, self._source.saved_editor
         if saved is None or source.graph is None or source.session is None:
             return
