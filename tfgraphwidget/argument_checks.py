@@ -113,11 +113,8 @@ def set_property(thing: object, name: str, value: object) -> None:
 
 
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
-    """Let a method's arguments be refused in these words, and options that it does not have with a
-    suggestion.
-
-    Args:
-        **meanings: What the method takes, in words, by the name of the argument.
+    """Let a method's arguments, named, be refused in these words, and options that it does not have
+    with a suggestion.
     """
 
     def mark(method: _Method) -> _Method:
@@ -132,10 +129,8 @@ def check_arguments(
     refusal: type[Exception] = GraphEditError,
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[..., object]:
-    """The function, which refuses what its annotations do not allow.
-
-    Args:
-        inside: Gives the context manager that each call runs in.
+    """The function, which refuses what its annotations do not allow; each call runs in a context
+    that `inside` gives.
     """
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
@@ -233,11 +228,6 @@ def call_text(
 ) -> str:
     """A call in a sentence, with what it was given first.
 
-    Args:
-        function: The function or method.
-        positional: The arguments that it was given by their place, a method's `self` included.
-        options: The arguments that it was given by name.
-
     >>> (
     ...     call_text(check, ("clone", "times"), {}),
     ...     call_text(check, (), {"taker": ["x:0", "y:0"], "name": "k"}),
@@ -325,9 +315,6 @@ def _takes_words(hint: object) -> bool:
 def check_seconds(seconds: Any) -> None:
     """Raise ValueError for what is no time limit: not a number, none above 0, or one without an
     end.
-
-    Args:
-        seconds: The number of seconds.
 
     >>> check_seconds(0.5)
     >>> check_seconds(float("nan"))

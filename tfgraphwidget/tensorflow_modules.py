@@ -195,10 +195,7 @@ def _refuse(name: str) -> NoReturn:
 
 def refuse_absent_names() -> list[tuple[object, object]]:
     """Let each function of `tf_internals` that uses a private name refuse its calls if TensorFlow
-    does not have it.
-
-    Returns:
-        Each such function, and what is called in its place.
+    does not have it; each such function, and what is called in its place.
     """
     absent = absent_names()
     if not absent:
@@ -230,11 +227,8 @@ def _refused_call(where: str, *_: object, **__: object) -> NoReturn:
 
 
 def check_editable() -> None:
-    """Check that TensorFlow has all private names by which live graphs are edited, and edits are
-    taken back.
-
-    Raises:
-        TensorFlowUnsupported: It does not have one of them.
+    """Raise TensorFlowUnsupported unless TensorFlow has all private names by which live graphs are
+    edited, and edits are taken back.
     """
     for where in absent_names(editing=True).values():
         _refuse(where)
@@ -248,21 +242,15 @@ def as_any(thing: object) -> Any:
 
 
 def lazy_module(name: str) -> Any:
-    """A module of TensorFlow: itself if TensorFlow is imported, else what imports it when it is
-    first used.
-
-    Args:
-        name: The module's name, "tensorflow.python.framework.ops".
+    """A module of TensorFlow, "tensorflow.python.framework.ops": itself if TensorFlow is imported,
+    else what imports it when it is first used.
     """
     return _resolved_value(_Lazy(name))
 
 
 def lazy_class(module: str, name: str) -> Any:
-    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes; a global
-    variable of its module.
-
-    Args:
-        name: The name of the class in it, with dots.
+    """A class of TensorFlow, by its name in a module, for `isinstance`, to be called, and for its
+    attributes; a global variable of its module.
     """
     return _resolved_value(_Lazy(module, name))
 

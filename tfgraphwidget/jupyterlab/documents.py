@@ -108,9 +108,6 @@ class Document:
         """Follow the file to its new path; `path` and `root` as for `open_document`.
 
         Raises UnknownName if it does not exist there; the document is unchanged then.
-
-        Args:
-            request: The message: the old path and the new one.
         """
         path = resolve_path(_text(request, "path"), _text(request, "root"))
         if _DOCUMENTS.get(self.path) is self:

@@ -39,9 +39,6 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     variables by age.
 
     Names that begin with an underscore are left out.
-
-    Args:
-        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     graphs = list(graphs_in(variables))
@@ -102,10 +99,6 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
 
     Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit`
     raises.
-
-    Args:
-        name: The name of a variable of the kernel.
-        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     thing = _variable_value(name, variables)

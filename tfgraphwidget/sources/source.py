@@ -169,9 +169,6 @@ class StoredData(Protocol):
     def gradient(self, kind: str) -> SavedGradient | None:
         """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file
         does not have.
-
-        Args:
-            kind: The name by which ops name the gradient.
         """
 
     def folder(self) -> Path | None:
@@ -275,9 +272,6 @@ class StoredCaptures(Protocol):
 
 def with_trust(code: str) -> str:
     """The expression that opens a file, with the argument that says that it is trusted.
-
-    Args:
-        code: The expression, `tgw.edit(...)` on one line, or with an argument a line.
 
     >>> with_trust("tgw.edit('a.pb')")
     "tgw.edit('a.pb', trusted=True)"

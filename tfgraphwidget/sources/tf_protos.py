@@ -173,9 +173,6 @@ def message_classes() -> MessageClasses:
 def registered_op(op_type: str) -> OpDef | None:
     """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that
     this package has.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     if is_loaded():
         registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(
@@ -197,9 +194,6 @@ def _op_definitions() -> dict[str, OpDef]:
 def op_docstring(op_type: str) -> str:
     """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not
     TensorFlow's.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     if is_loaded():
         text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
@@ -247,10 +241,7 @@ _PYTHON_DTYPES: Mapping[object, str] = {
 
 
 def to_dtype_name(dtype: object) -> str:
-    """TensorFlow's name of a dtype.
-
-    Args:
-        dtype: A name, a numpy or Python type, or a `tf.DType`.
+    """TensorFlow's name of a dtype: of a name, a numpy or Python type, or a `tf.DType`.
 
     Raises:
         TypeError: It is none of these.
@@ -298,9 +289,6 @@ def array_of(tensor_proto: TensorProto) -> np.ndarray:
 def tensor_of(value: object, dtype: str) -> TensorProto | None:
     """The TensorProto of a value, as `tf.make_tensor_proto` makes it; None for what only TensorFlow
     can convert.
-
-    Args:
-        value: An array, or what numpy makes one of.
 
     Raises:
         TypeError: It is not a value of the dtype.

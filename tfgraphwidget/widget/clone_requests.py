@@ -161,18 +161,11 @@ class CloneRequests:
 
 
 def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) -> Modes:
-    """`variables` of a clone in which some handles have the other mode, with as few pairs as
-    needed.
+    """`variables` of a clone in which some handles have another mode than the default, with as few
+    pairs as needed: one mode for all, or (handle or scope, mode) pairs.
 
     A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one.
     What no pair is for is "own".
-
-    Args:
-        default: The mode of all handles but `others`.
-        others: The handles that have the other mode.
-
-    Returns:
-        One mode for all, or (handle or scope, mode) pairs.
 
     >>> modes_of("own", ["a/w"], ["a/w", "a/b"]), modes_of("shared", ["a/w"], ["a/w", "a/b"])
     ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))

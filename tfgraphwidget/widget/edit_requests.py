@@ -73,22 +73,15 @@ class EditRequests:
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> tuple[str, str]:
-        """Make the edit; what was done, in a sentence or more, and the op that was made. Raises
-        GraphEditError.
-
-        Args:
-            request: The edit of a form of the panel.
+        """Make the edit of a form; what was done, in a sentence or more, and the op that was made.
+        Raises GraphEditError.
         """
         before = self._editor.history.done
         report = self._call(request, self._editor)()
         return self._outcome(report, before), _new_op(report) if request.command in _MAKING else ""
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
-        """What the edit would do; a refusal is an answer too.
-
-        Args:
-            request: The form of the panel, as it is filled in.
-        """
+        """What the edit would do; a refusal is an answer too."""
         try:
             report = self._editor.preview(lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
@@ -181,9 +174,6 @@ class EditRequests:
     def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
         """What rules find in the graph, with a button for each edit that fixes something; and the
         signatures.
-
-        Args:
-            request: What the graph is to run on, or the request for its signatures alone.
         """
         signatures = tuple(self.signature_rows())
         if isinstance(request, p.ListSignatures):
@@ -291,11 +281,7 @@ class EditRequests:
             yield Remove(unused if len(unused) > 1 else unused[0]), text, None
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.RewireTargets:
-        """The targets on which a tensor may be dropped, and the reasons why not elsewhere.
-
-        Args:
-            request: The edit, and what the pointer is on.
-        """
+        """The targets on which a tensor may be dropped, and the reasons why not elsewhere."""
         index = self._editor._core.index
         name, port = split_tensor(request.tensor)
         source = index.op(name)
@@ -323,12 +309,8 @@ class EditRequests:
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: object = None, name: str = "") -> None:
-        """Show what differs from another graph, or from this one as it was opened; or no
-        differences.
-
-        Args:
-            before: What the current graph is compared with.
-            name: What that is called; "" for the original graph.
+        """Show what differs from another graph of that name, or from this one as it was opened; or
+        no differences.
         """
         self._comparison = name or "the original graph"
         self._difference = self._editor.diff(before) if show else None
@@ -393,9 +375,6 @@ class EditRequests:
     def probe(self, name: str, feeds: dict[str, object]) -> str:
         """Run the graph for the outputs of an op, or of the selected ones; what was found, in a
         sentence.
-
-        Args:
-            name: The name of the op; None for the selected ones.
         """
         probe = self._editor.probe(name or self._selection(), feeds)
         outputs = [stats for stats in probe.values() if stats.shape is not None]
@@ -493,11 +472,8 @@ def parsed_value(text: str) -> object:
 
 
 def outcome_text(sentence: str, report: Edits) -> str:
-    """What an edit has done, in one line.
-
-    Args:
-        sentence: The edit's sentence in the history; "" if it is not there.
-        report: What the edit did. The text has the number of ops if there are more than three.
+    """What an edit has done, in one line: its sentence in the history, if it is there, with the
+    number of ops if there are more than three.
 
     >>> outcome_text("Inserted Tanh after x", Edits(added=("Tanh",), changed=("y",)))
     'Inserted Tanh after x.'
@@ -563,14 +539,7 @@ def renamed_prefixes(
     renamed: Iterable[tuple[str, str]], index: GraphIndex
 ) -> tuple[tuple[str, str], ...]:
     """(old, new) names of renamed ops, one pair for all of a scope that got another name as a
-    whole.
-
-    Args:
-        renamed: The (old, new) names of the ops.
-
-    Returns:
-        The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name
-        the first counts.
+    whole. Of several that fit a name the first counts.
     """
     prefixes: dict[str, str] = {}
     for old, new in renamed:
@@ -589,9 +558,6 @@ def renamed_prefixes(
 
 def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     """The name that an op, or a scope with its slash, has after a rename.
-
-    Args:
-        name: The name of an op, or of a scope with its slash.
 
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']

@@ -104,14 +104,8 @@ def _list_spec(values: Any) -> ArraySpec | None:
 
 
 def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shape) -> np.ndarray:
-    """The array that is fed to a placeholder.
-
-    Args:
-        value: The value of a variable or file.
-        source: The name of the variable or file.
-
-    Raises:
-        InvalidArgument: The value is not an array, or its shape or dtype does not fit.
+    """The array that is fed to a placeholder, of a value of the variable or file `source`. Raises
+    InvalidArgument where it is not an array, or its shape or dtype does not fit.
     """
     name = repr(source[:200])
     if array_spec(value) is None:

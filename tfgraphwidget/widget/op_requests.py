@@ -44,9 +44,6 @@ class OpRequests:
 
         Functions of the notebook and types that take the tensors come first, then names that begin
         with the text.
-
-        Args:
-            request: The typed text and how many entries to list.
         """
         text = request.text.strip().lower()
         common = _common(request.command) if text == "" else ()
@@ -111,9 +108,6 @@ class OpRequests:
     def describe(self, request: p.Describe) -> p.FormReply:
         """The fields of the form of an op type or a function. Raises GraphEditError for an unknown
         one.
-
-        Args:
-            request: An op type, or a Python function of the kernel.
         """
         dtypes = self._dtypes(request.command, request.what)
         function: object = request.name

@@ -69,11 +69,7 @@ CLONE_CHOICES = {
 
 
 def on_page(sentence: str) -> str:
-    """A sentence in the words of the page.
-
-    Args:
-        sentence: A `Sentence`; a text without fields stays as it is.
-    """
+    """A sentence in the words of the page; a text without fields stays as it is."""
     return sentence.render(_words) if isinstance(sentence, Sentence) else sentence
 
 

@@ -65,11 +65,8 @@ class NotKept(Exception):
 
 
 def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> None:
-    """Write an edited SavedModel to the folder `path`, and try it.
-
-    Args:
-        edited: What was opened, and what it is now.
-        files: The files of the SavedModel in its folder, which are copied except for the graph.
+    """Write an edited SavedModel to the folder `path`, with those of its files that are not the
+    graph, and try it.
 
     Raises:
         NotKept: The edits need a SavedModel that is built from the graph again; nothing is written.
@@ -135,11 +132,7 @@ def _unfed_placeholder(index: GraphIndex, signature: Signature) -> str:
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
-    """Copy files of a SavedModel to another folder.
-
-    Args:
-        files: The names of the files; those that are not there are left out.
-    """
+    """Copy files of a SavedModel, as far as they are there, to another folder."""
     path.mkdir(parents=True, exist_ok=True)
     for inside in ("variables", "assets"):
         if (folder / inside).is_dir():

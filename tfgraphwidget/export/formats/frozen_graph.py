@@ -66,11 +66,7 @@ _STATE_WAYS_OUT = (
 
 
 def write_frozen(path: Path, request: ExportRequest) -> None:
-    """Write a frozen graph, and verify it.
-
-    Args:
-        path: The file to write, or the directory.
-    """
+    """Write a frozen graph, and verify it."""
     if request.read_only and request.function is not None:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
@@ -119,13 +115,8 @@ class FrozenGraph:
 
 
 def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
-    """The frozen graph of a request.
-
-    Args:
-        kind: What is written, for messages: "The frozen graph".
-
-    Raises:
-        GraphEditError: It has no outputs, or a variable has no value.
+    """The frozen graph of a request; `kind` is what is written, for messages: "The frozen graph".
+    Raises GraphEditError where it has no outputs, or a variable has no value.
     """
     request = replace(request, signatures=_runnable_signatures(request))
     need = ops_needed(request.index, request.signatures)

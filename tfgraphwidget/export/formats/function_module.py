@@ -58,12 +58,7 @@ _SHARED = re.compile(
 
 def save_function(path: Path, request: ExportRequest, function: FunctionToExport) -> None:
     """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify
-    it.
-
-    Args:
-        request: Whether to verify, and the feeds for that.
-        function: Has the modules. The first is what loading returns; the others are parts of it,
-            with the same variables.
+    it. The first is what loading returns; the others are parts of it, with the same variables.
 
     Raises:
         GraphEditError: If TensorFlow cannot save the modules, or the file gives other results.

@@ -151,14 +151,9 @@ _FOLLOWED = {
 def add_collections(
     meta_graph: MetaGraphDef, graph: tf.Graph, index: GraphIndex, variables: Iterable[VariableDef]
 ) -> list[str]:
-    """Add the collections of a live graph, as far as they name ops that the editor shows.
-
-    Args:
-        variables: The variables of the checkpoint; they become the global ones, so that a Saver
-            restores them.
-
-    Returns:
-        The keys of collections that a MetaGraphDef cannot hold.
+    """Add the collections of a live graph, as far as they name ops that the editor shows; the keys
+    of those that a MetaGraphDef cannot hold. The variables of the checkpoint become the global
+    ones, so that a Saver restores them.
     """
     keys, there = [], dict[object, set[Member | None]]()
     with graph.as_default():
@@ -269,9 +264,6 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
     The graph of a file without the values of its variables is written without a checkpoint, with a
     notice.
-
-    Args:
-        path: The file to write, or the directory.
     """
     if request.read_only:
         _write_unrunnable(path, request)
@@ -413,11 +405,8 @@ def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) 
 
 
 def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
-    """The whole graph with its collections as a serialized MetaGraphDef; not verified.
-
-    Args:
-        graph: The live graph, whose collections have Python objects; None for a file that
-            TensorFlow has not imported.
+    """The whole graph with its collections as a serialized MetaGraphDef; not verified. A live
+    graph's collections have Python objects; it is None for a file that TensorFlow has not imported.
     """
     if graph is None:
         alone: bytes = meta_graph_alone(request).SerializeToString(deterministic=True)
@@ -475,13 +464,11 @@ def file_meta_graph(
     original: MetaGraphDef | None,
     notices: list[str],
 ) -> MetaGraphDef:
-    """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no
-    Saver, no signatures.
+    """The MetaGraphDef of a file's graph after edits, with the collections that the file's own, if
+    any, has; no Saver, no signatures.
 
-    Args:
-        envelope: A GraphDef with the versions and the library, and no nodes.
-        original: The MetaGraphDef that the file holds, if it holds one.
-        notices: Gets a sentence on each collection that cannot be written.
+    The envelope has the versions and the library, and no nodes; `notices` get a sentence on each
+    collection that cannot be written.
     """
     meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(envelope)

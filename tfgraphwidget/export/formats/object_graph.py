@@ -457,9 +457,6 @@ class ObjectGraphEdit:
     def output_shape(self, signature: str, key: str) -> TensorShapeProto | None:
         """The static shape that the function of a signature declares for an output; None for
         composite values.
-
-        Args:
-            key: The key of the output in the signature.
         """
         number = self._signature_objects().get(signature)
         if number is None:
@@ -821,9 +818,6 @@ class _FunctionLookup:
 def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
     """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of
     these objects.
-
-    Args:
-        meta: The MetaGraphDef that holds the saved objects.
     """
     number_of: dict[str, int] = {}
     for node in nodes:

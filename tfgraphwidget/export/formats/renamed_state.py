@@ -23,10 +23,7 @@ def new_state_names(
     meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, names: Mapping[str, str]
 ) -> dict[str, str]:
     """The new names of ops that hold variables and tables, and of a Saver's inputs and outputs,
-    that edits have renamed, by the old.
-
-    Args:
-        names: The old names of ops that edits have renamed, by the new ones.
+    that edits have renamed, by the old, which `names` has by the new.
     """
     saver = {split_tensor(getattr(meta.saver_def, field))[0] for field in _SAVER}
     pairs = {

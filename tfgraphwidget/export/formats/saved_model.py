@@ -69,9 +69,6 @@ _LEFT_OUT = frozenset({
 def write_saved_model(path: Path, request: ExportRequest) -> None:
     """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel
     is copied.
-
-    Args:
-        path: The file to write, or the directory.
     """
     opened, edited = request.opened_model, request.edited
     if opened is not None and request.is_unedited and _keeps_tags(request.settings.tags, opened):
@@ -130,13 +127,9 @@ def _keeps_tags(tags: Collection[str], opened: OpenedSavedModel) -> bool:
 
 
 def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
-    """The request with the signature of what the graph seems to be for, and a notice of it.
-
-    Args:
-        kind: What is written, for messages: "A SavedModel".
-
-    Raises:
-        GraphEditError: Nothing in the graph looks like a result.
+    """The request with the signature of what the graph seems to be for, and a notice of it, in
+    which `kind` is "A SavedModel", say. Raises GraphEditError where nothing in the graph looks like
+    a result.
     """
     try:
         signature = apparent_signature(request.index)

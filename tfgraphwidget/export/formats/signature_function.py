@@ -52,7 +52,6 @@ def signature_function(
     """The function of a signature's subgraph.
 
     Args:
-        index: The graph that the signature names tensors of.
         objects: Tensors of the graph that represent saved objects, each with the number of the
             object.
         template: The FunctionDef that computed the signature before.

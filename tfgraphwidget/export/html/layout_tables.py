@@ -86,11 +86,8 @@ class _SingleContainers(CompoundLayout):
 def lay_out_levels(
     index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None
 ) -> Iterator[ContainerLayouts]:
-    """The layouts of all containers with their children closed, one level of the outline at a time.
-
-    Args:
-        view_spec: What is visible; its open scopes and pins are ignored.
-        layout: A layout callable, or None for the layered layout.
+    """The layouts of all containers with their children closed, one level of the outline at a time;
+    open scopes and pins are ignored.
     """
     outline, cache = outline_of(index, fold=view_spec.fold)[0], LayoutCache()
     open_scopes: frozenset[str] = frozenset()
@@ -118,12 +115,7 @@ def lay_out_view(
     layout: Layout | None = None,
     cache: LayoutCache | None = None,
 ) -> ContainerLayouts:
-    """The layouts of the open containers as the editor shows them.
-
-    Args:
-        layout: A layout callable, or None for the layered layout.
-        cache: The cache of the editor's layout, so that the result is the same.
-    """
+    """The layouts of the open containers as the editor shows them, with the cache of its layout."""
     visible = build_visible_graph(index, view_spec)
     frame = Frame(
         visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect
@@ -214,11 +206,8 @@ def container_tables(
     texts: Texts,
     encodings: Sequence[OpValues] = (),
 ) -> Arrays:
-    """The arrays of all containers, concatenated.
-
-    Args:
-        texts: The numbered texts that arrays refer to; texts are added.
-        encodings: The values of the color encodings per op.
+    """The arrays of all containers, concatenated; texts that they refer to are added to the
+    numbered ones, and `encodings` are color encodings per op.
     """
     rows = [_Rows(index, outline, layouts, texts) for layouts in insides]
     columns: dict[str, list[np.ndarray]] = {}

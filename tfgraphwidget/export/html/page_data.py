@@ -116,9 +116,6 @@ def pack_page(page_input: PageInput) -> bytes:
 
     Each graph is a JSON document and a buffer of numbers; the page's `graphs` has the lengths of
     both. All lengths are multiples of 4.
-
-    Args:
-        page_input: The graph and the state of the page.
     """
     page_graphs, numbers = find_page_graphs(page_input)
     packed = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
@@ -152,9 +149,6 @@ def pack_page(page_input: PageInput) -> bytes:
 def titles_of(page_input: PageInput) -> tuple[str, ...]:
     """The titles of the graphs from the outermost to the current one; of a file its name without
     the directory.
-
-    Args:
-        page_input: The graph and the state of the page.
     """
     first, *inner = page_input.path
     return PurePath(first).name if PurePath(first).is_absolute() else first, *inner

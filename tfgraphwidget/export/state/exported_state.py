@@ -57,14 +57,8 @@ class ExportedState:
 
 
 def read_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """Read the state of ops in the session; only reads run in it.
-
-    Args:
-        need: The ops that are needed, as a mask.
-
-    Raises:
-        SessionRefused: For variables without a value.
-        GraphEditError: For state that only a running session can fill.
+    """Read the state of needed ops in the session; only reads run in it. Raises SessionRefused for
+    variables without a value, and GraphEditError for state that only a running session can fill.
     """
     index = request.index
     contents = read_contents(
@@ -242,10 +236,8 @@ def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
 
 
 def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[NodeDef]) -> None:
-    """Add a notice for a file that names others, such as vocabularies, where they are now.
-
-    Args:
-        name: The name of the file that is written.
+    """Add a notice for the file of that name that names others, such as vocabularies, where they
+    are now.
     """
     index = request.index
     written = mask_of(index, (index.ids[node.name] for node in nodes if node.name in index.ids))
@@ -259,13 +251,11 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
 
 
 def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
-    """The paths of asset files by the constant that holds them.
+    """The paths of asset files by the constant that holds them. Raises GraphEditError for a file
+    that does not exist.
 
     A file of unknown origin may name any file, which would be copied: a notice names what is not
     copied therefore.
-
-    Raises:
-        GraphEditError: For a file that does not exist.
     """
     index, trust = request.index, request.trust
     paths = {}

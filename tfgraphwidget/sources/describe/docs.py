@@ -39,10 +39,6 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 
     `definition` is the OpDef, or the signature of the function of that name, or None for an unknown
     type.
-
-    Args:
-        op_type: The op type, or the name of a function.
-        definition: Its OpDef or the function's signature; None for an unknown type.
     """
     if definition is None:
         return Documentation()
@@ -52,11 +48,7 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 
 
 def documented_arguments(op_type: str) -> tuple[str, ...]:
-    """The parameters that the docstring of an op type's function in `tf.raw_ops` lists.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """The parameters that the docstring of an op type's function in `tf.raw_ops` lists."""
     sections = _SECTION.split(tf_protos.op_docstring(op_type))[1:]
     arguments = dict(zip(sections[::2], sections[1::2], strict=False)).get("Args", "")
     return tuple(name for name in _entries(arguments) if name != "name")

@@ -270,19 +270,13 @@ class Checkpoint:
 
 
 def value_type(checkpoint: Checkpoint, name: str) -> str:
-    """The dtype and the shape of a value, "float32 [2, 3]".
-
-    Args:
-        name: The name of a value of the checkpoint.
-    """
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
     return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"
 
 
 def own_paths(values: Mapping[str, T]) -> dict[str, T]:
-    """The entries by paths of objects, without the second list that Keras saves of its variables.
-
-    Args:
-        values: Anything by the paths of objects, or the keys that begin with these: "variables/0".
+    """The entries by paths of objects, or keys that begin with these ("variables/0"), without the
+    second list that Keras saves of its variables.
     """
     is_listed = any(path.startswith("variables/") for path in values)
     return {

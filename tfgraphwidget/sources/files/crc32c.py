@@ -27,9 +27,6 @@ Bytes: TypeAlias = "bytes | memoryview | np.ndarray"
 def masked_crc32c(data: Bytes) -> int:
     """The CRC-32C of bytes, masked as TensorFlow stores it.
 
-    Args:
-        data: The bytes to check.
-
     Example:
         >>> hex(masked_crc32c(b"123456789"))
         '0xc78ab0e5'
@@ -44,9 +41,6 @@ def crc32c(data: Bytes) -> int:
     The register of a CRC is linear in the bytes, and zeros in front of them leave a register of
     zero as it is: the parts of a block have their registers computed side by side, and each is
     shifted by what comes after it.
-
-    Args:
-        data: The bytes to check.
 
     Example:
         >>> hex(crc32c(b"123456789"))

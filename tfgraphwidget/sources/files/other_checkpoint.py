@@ -68,16 +68,13 @@ class OtherCheckpoint(Checkpoint):
 def other_checkpoint(
     own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDef, body: NodeBody
 ) -> Checkpoint:
-    """The values of a SavedModel when a checkpoint is given for it.
+    """The values of a SavedModel when a checkpoint is given for it. Raises GraphEditError where
+    that lacks a value that the graph needs, or has one of another shape or dtype.
 
     TensorFlow names values by the objects that have them. So the checkpoint of a model, of an
     object that has the model as an attribute, and of a SavedModel that was loaded again give the
     same variables other names: the objects of both checkpoints are followed by their attributes. A
     checkpoint of TensorFlow 1 has the names of the variables.
-
-    Raises:
-        GraphEditError: The other checkpoint lacks a value that the graph needs, or has one of
-            another shape or dtype.
     """
     if replacement.prefix == own.prefix:
         return own

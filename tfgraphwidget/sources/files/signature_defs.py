@@ -64,11 +64,8 @@ def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several
-    tensors.
-
-    Args:
-        infos: The inputs or the outputs of a SignatureDef.
+    """(key, tensor) pairs of the inputs or outputs of a signature; a sparse or ragged value is
+    several tensors.
     """
     pairs = []
     for key, info in sorted(infos.items()):
@@ -98,7 +95,6 @@ def choose_signature(
     itself.
 
     Args:
-        name: The name that the caller chose, or None.
         title: The subject of error messages, "File 'model.pb'".
 
     Raises:
@@ -121,10 +117,8 @@ def choose_signature(
 
 
 def choice_notice(signatures: Sequence[Signature], where: str) -> str:
-    """The sentence on a file that was opened as a whole, for none of its signatures is the default.
-
-    Args:
-        where: The subject of sentences about it, "File 'model.pb'".
+    """The sentence on a file that was opened as a whole, for none of its signatures is the default;
+    `where` is its subject, "File 'model.pb'".
     """
     names = [signature.name for signature in signatures]
     return (
@@ -142,10 +136,7 @@ def entry_path(
     signature: Signature | None, nodes: Iterable[NodeDef], library: Functions
 ) -> tuple[str, ...]:
     """Return the calls to enter, outermost first, to reach the function body that computes a
-    signature.
-
-    Args:
-        signature: The signature; None for the graph itself.
+    signature, or none for the graph itself.
     """
     if signature is None:
         return ()
@@ -172,14 +163,11 @@ def shared_functions(
     nodes: Sequence[NodeDef],
     library: Functions,
 ) -> frozenset[str]:
-    """The functions that lead to other signatures too: Keras exports one function as "serve" and
-    "serving_default".
+    """The functions that lead to other signatures than the one chosen, if any, too: Keras exports
+    one function as "serve" and "serving_default".
 
     Those that take attributes from their calls are left out, as each call may have a body of its
     own.
-
-    Args:
-        signature: The signature that was chosen; None for the graph itself.
     """
     if signature is None:
         return frozenset()

@@ -125,9 +125,6 @@ class FileStoredData:
         does not have.
 
         None also where it reads variables: `tf.saved_model.load` binds those.
-
-        Args:
-            kind: The name by which ops name the gradient.
         """
         objects = self._file.meta.object_graph_def
         registered = self._file.meta.graph_def.library.registered_gradients

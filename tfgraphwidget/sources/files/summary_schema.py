@@ -84,11 +84,7 @@ _CALLED = {
 
 
 def dtype_of(number: int) -> str:
-    """A DataType's name, "float32"; "" for none.
-
-    Args:
-        number: The number of the dtype (DataType).
-    """
+    """A DataType's name, "float32"; "" for none."""
     number %= _REFERENCE
     return _DTYPES[number] if 0 < number < len(_DTYPES) else ""
 

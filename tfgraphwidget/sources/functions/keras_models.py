@@ -119,17 +119,9 @@ def keras_regularizers(model: KerasModel | None) -> dict[int, Any]:
 
 
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
-    """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
-    model represents.
-
-    Args:
-        graph: The trace of the model, or of the Sequential model that it computes.
-
-    Returns:
-        {KerasTensor: name of the tensor}.
-
-    Raises:
-        GraphEditError: The layers make other ops now than when the model was opened.
+    """{KerasTensor: name of the tensor of `graph` that represents it}, of a functional model, or
+    the Sequential model that it computes, which `keras_source` traced. Raises GraphEditError where
+    the layers make other ops now than when the model was opened.
     """
     tree = sys.modules["keras"].tree
     names: dict[Hashable, str] = {}

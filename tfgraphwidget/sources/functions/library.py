@@ -257,10 +257,8 @@ class FunctionNodes:
 def function_nodes(
     definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]
 ) -> FunctionNodes:
-    """Return the body of a FunctionDef as NodeDefs.
-
-    Args:
-        attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
+    """Return the body of a FunctionDef as NodeDefs; a polymorphic function takes its dtypes from
+    the attributes of the call.
     """
     signature = definition.signature
     ports, names = (

@@ -53,10 +53,7 @@ def captured_body(
     graph: FuncGraph, infos: Mapping[int, CaptureInfo]
 ) -> tuple[GraphBody, dict[str, object]]:
     """The body of a function that was traced for an edit, and the live variables and tensors that
-    its ops represent.
-
-    Args:
-        infos: CaptureInfo by id of a captured variable's handle.
+    its ops represent; `infos` are by id of a captured variable's handle.
     """
     captures = Captures.of(graph, infos)
     live: dict[str, object] = {

@@ -237,10 +237,6 @@ def runner_def(runner: QueueRunner, graph: tf.Graph) -> QueueRunnerDef:
 
     Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its
     scope (test_tensorflow_facts.py::test_a_queue_has_its_whole_name_in_its_graph_only).
-
-    Args:
-        runner: The `tf.compat.v1.train.QueueRunner`.
-        graph: The graph that its queue is in.
     """
     with graph.as_default():
         result: QueueRunnerDef = runner.to_proto()
