@@ -462,11 +462,8 @@ def _fix(fix: Command) -> Sentence:
 
 
 def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
-    """A finding on those that are beyond the most that are listed.
-
-    Args:
-        all_of_them: The ops, or the edges, that the rule finds.
-        do: What they do, to stand after "op".
+    """A finding on those ops or edges that are beyond the most that are listed; `do` is what they
+    do, to stand after "op".
     """
     more = len(all_of_them) - MOST_FINDINGS
     if more > 0:

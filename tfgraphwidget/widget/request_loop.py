@@ -50,10 +50,8 @@ class RequestLoop:
         self._delivery = Delivery(sender)
 
     def receive(self, number: int, request: object) -> None:
-        """Answer a request when its turn comes, and return then.
-
-        Args:
-            number: The id of the request; -1 if it has none.
+        """Answer a request, with its id, or -1 if it has none, when its turn comes, and return
+        then.
         """
         run_on_main_thread(
             lambda: self._answer(number, request), lambda: self._tell(number, request, "", 0, 0)

@@ -51,9 +51,6 @@ def untrusted_sentences(editor: GraphEditor) -> str:
 def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
     """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first
     few sentences.
-
-    Args:
-        name: The name of an op or a scope.
     """
     view = editor._core.view
     untrusted = untrusted_ops(view.index, editor._core.source.trust)

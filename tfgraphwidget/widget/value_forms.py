@@ -71,14 +71,9 @@ class ValueForms:
         return p.FeedField(tensor, dtype, shape_text(shape), feed, fitting[:_MOST_NAMES])
 
     def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, object]:
-        """The values of a form by tensor, and for other placeholders those that were fed last.
-
-        Args:
-            feeds: The fields of the form, which are remembered.
-            name: The op that is looked at, "" for the selection, None for a measurement.
-
-        Raises:
-            InvalidArgument: A value does not fit.
+        """The values of a form, which are remembered, by tensor, and for other placeholders those
+        that were fed last; `name` is the op that is looked at, "" for the selection, None for a
+        measurement. Raises InvalidArgument for one that does not fit.
         """
         placeholders = self._editor._core.evaluator.placeholders(
             None if name is None else self._tensors(name)

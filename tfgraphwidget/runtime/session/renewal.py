@@ -208,15 +208,10 @@ class Renewal:
 
 @wrap_tf_errors("renew the session")
 def renew(session: Session) -> tuple[str, ...]:
-    """Renew a `tf.compat.v1.Session` with its graph as it is now.
+    """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each state that
+    could not be transferred. Raises SessionRefused where it cannot be renewed, and is unchanged.
 
     For a MonitoredSession, or another wrapper, the session inside is renewed.
-
-    Returns:
-        A sentence for each state that could not be transferred.
-
-    Raises:
-        SessionRefused: The session cannot be renewed; it is unchanged.
     """
     session = unwrap_session(session)
     _check(session, getattr(session, "graph", None))

@@ -50,14 +50,9 @@ class SessionContents:
 
 
 def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> SessionContents:
-    """Read what a session holds; only hidden ops are added to the graph.
-
-    Args:
-        ops: The names of the ops whose state is read.
-
-    Raises:
-        SessionRefused: The session is closed, or something in it cannot be read; the error names
-            it.
+    """Read the state that a session holds of these ops; only hidden ops are added to the graph.
+    Raises SessionRefused where the session is closed, or something in it cannot be read, which the
+    error names.
     """
     check_session(session, graph)
     tell("Reading what the session holds")

@@ -205,11 +205,7 @@ def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1
 
 
 def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) -> None:
-    """Write a checkpoint.
-
-    Args:
-        values: What reads each value, by its name.
-    """
+    """Write a checkpoint of what reads each value, by its name."""
     arrays = {name: _array(read()) for name, read in values.items()}
     names = sorted(arrays)
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:

@@ -179,11 +179,8 @@ def trust_of(
     where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions
 ) -> Trust:
     """Whether a file's ops may run: if the user trusts it, or if none of them does more than
-    compute.
-
-    Args:
-        where: The file, as the subject of a sentence.
-        folder: The directory of the files that tables may be filled from; None for no file.
+    compute. `where` is the subject of a sentence, and tables may be filled from files in the
+    folder, if any.
     """
     trust = Trust(where, options.trusted, () if folder is None else (folder,))
     bodies = [library.function(name).node_def for name in library.functions()]
