@@ -112,18 +112,6 @@ def set_property(thing: object, name: str, value: object) -> None:
     object.__setattr__(thing, name, value)
 
 
-def in_words(**meanings: str) -> Callable[[_Method], _Method]:
-    """Let a method's arguments, named, be refused in these words, and options that it does not have
-    with a suggestion.
-    """
-
-    def mark(method: _Method) -> _Method:
-        method.__dict__["argument_meanings"] = meanings
-        return method
-
-    return mark
-
-
 def check_arguments(
     function: Callable[..., object],
     refusal: type[Exception] = GraphEditError,

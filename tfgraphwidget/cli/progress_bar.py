@@ -55,10 +55,10 @@ class ProgressBar:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
+def progress_bar() -> Iterator[ProgressBar]:
     """A bar that shows the progress of the work inside the context."""
     bar = ProgressBar(sys.stderr)
-    with listen((lambda *_: None) if quiet else bar.tell):
+    with listen(bar.tell):
         try:
             yield bar
         finally:

@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     VariableDef,
     build,
+    called_definitions,
     definitions,
     handles,
     key_of,
@@ -443,11 +444,10 @@ def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, obje
     """What each op of the function as it was opened represents, if that is state; its values go to
     `contents`.
     """
-    from tfgraphwidget.runtime.functions import called_definitions
     from tfgraphwidget.sources import captured_state, table_dtypes
 
     state, index = captured_state(core.source, core.source.body), core.target.first
-    called = called_definitions(index, index.nodes).values()
+    called = called_definitions(index.nodes, index.functions, index.extras.function).values()
     nodes = [*index.nodes, *(node for definition in called for node in definition.node_def)]
     captures = {}
     for op in sorted(state.names):

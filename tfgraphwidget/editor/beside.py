@@ -29,9 +29,8 @@ from tfgraphwidget.editor.evaluation import WEIGHTS, navigator_of
 from tfgraphwidget.editor.partners import Partners, call_around
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex
+from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex, called_definitions
 from tfgraphwidget.naming import count_text, split_tensor
-from tfgraphwidget.runtime.functions import called_definitions
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import TensorKey
@@ -536,7 +535,7 @@ def _copy(editor: Editor, index: GraphIndex, title: str) -> Editor:
     """An editor of a copy of a graph, with the same scopes open."""
     core = editor._core
     graph = tf_protos.GraphDef(node=index.nodes, versions=index.extras.versions())
-    functions = called_definitions(index, index.nodes)
+    functions = called_definitions(index.nodes, index.functions, index.extras.function)
     graph.library.function.extend(functions[name] for name in sorted(functions))
     source = open_source(graph, trusted=core.source.trust.is_given)
     source.title = f"{core.navigator.path[-1]}{title}"

@@ -41,6 +41,7 @@ from tfgraphwidget.graph import (
     is_converted,
     may_be_random,
     reachable_functions,
+    traversal,
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import (
@@ -766,27 +767,14 @@ def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
     leaves one comes after what a round gives.
     """
     goes_on = {kind for kind in index.kinds[0] if kind in NEXT}
-    order: list[int] = []
-    state = np.zeros(len(index), np.int8)
-    for root in (*(index.op(name) for name in outputs), *range(len(index))):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            if state[op] == 0:
-                state[op] = 1
-                reads = [*index.input_lists[op], *index.control_lists[op]]
-                reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
-                stack += [
-                    source
-                    for source in reversed(reads)
-                    if state[source] == 0 and index.types[source] not in goes_on
-                ]
-                continue
-            stack.pop()
-            if state[op] == 1:
-                state[op] = 2
-                order.append(op)
-    return order
+
+    def sources(op: int) -> list[int]:
+        reads = [*index.input_lists[op], *index.control_lists[op]]
+        reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
+        return [source for source in reversed(reads) if index.types[source] not in goes_on]
+
+    roots = (*(index.op(name) for name in outputs), *range(len(index)))
+    return traversal.after_sources(roots, sources, len(index))
 
 
 def _given_by_rounds(index: GraphIndex, leaving: int) -> list[int]:

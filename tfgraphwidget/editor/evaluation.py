@@ -28,7 +28,6 @@ from tfgraphwidget.graph import (
     GraphIndex,
     InlinedGraph,
     MatchedGraphs,
-    build,
     control_flow_ops,
     difference,
     effects_of,
@@ -572,13 +571,7 @@ def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -
     """
     node_body = sources.open_function(reference.function, body, index, op)
     arguments = node_body.function(reference.function).signature.input_arg
-    called = build(
-        node_body.nodes(),
-        *node_body.collections(),
-        typing=node_body.typing,
-        functions=node_body.functions(),
-        extras=node_body,
-    )
+    called = sources.body_index(node_body)
     return CalledBody(called, tuple(node_body.alias.get(a.name, a.name) for a in arguments))
 
 

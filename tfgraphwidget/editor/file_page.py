@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import export
 from tfgraphwidget.editor.coloring import cheap_encodings
-from tfgraphwidget.graph import build
 from tfgraphwidget.hierarchy import default_open
 from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.sources import body_index
 from tfgraphwidget.visible import ViewSpec
 
 if TYPE_CHECKING:
@@ -30,13 +30,7 @@ class _OpenedFile:
 
     def __init__(self, source: Source) -> None:
         self.title, self.body, self.memo = source.title, source.body, LayoutCache()
-        self.index: GraphIndex = build(
-            self.body.nodes(),
-            *self.body.collections(),
-            typing=self.body.typing,
-            functions=self.body.functions(),
-            extras=self.body,
-        )
+        self.index: GraphIndex = body_index(self.body)
         self.view_spec = ViewSpec(default_open(self.index))
 
     def without_a_run(self, other: GraphIndex | None = None) -> export.Encodings:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import GraphIndex, build, called_functions, definitions, key_of
+from tfgraphwidget.graph import GraphIndex, called_functions, definitions, key_of
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import either
@@ -221,13 +221,7 @@ class GraphRun:
         references = called_functions(node, self.index.functions)
         function = next(each.function for each in references if each.label == label)
         body = sources.open_function(function, self.body, self.index, op)
-        index = build(
-            body.nodes(),
-            *body.collections(),
-            typing=body.typing,
-            functions=body.functions(),
-            extras=body,
-        )
+        index = sources.body_index(body)
         arguments = tuple(
             "" if each.name in body.alias else f"{each.name}:0"
             for each in body.function(function).signature.input_arg

@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     called_functions,
     comes_from_outside,
     reachable_functions,
+    walk_from,
     with_functions,
     with_output_shape,
 )
@@ -459,20 +460,15 @@ def _inputs(node: NodeDef) -> tuple[list[str], frozenset[str]]:
 
 def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """Some ops, what is built on them, and what fed only such ops."""
-    removed = set(ops)
-    first = min(removed, default=0)
+    ops = set(ops)
+    first = min(ops, default=0)
     beside = _colocated_ops(index)
-    stack = list(removed)
-    while stack:
-        at = stack.pop()
-        for consumer in (
-            index.consumer_lists[at]
-            + index.control_consumer_lists[at]
-            + beside.get(index.names[at], [])
-        ):
-            if consumer not in removed:
-                removed.add(consumer)
-                stack.append(consumer)
+
+    def built_on(op: int) -> list[int]:
+        consumers = index.consumer_lists[op] + index.control_consumer_lists[op]
+        return consumers + beside.get(index.names[op], [])
+
+    removed = set(walk_from(ops, built_on))
     for i in range(len(index) - 1, first, -1):
         consumers = index.consumer_lists[i] + index.control_consumer_lists[i]
         if consumers and removed.issuperset(consumers) and index.types[i] not in HANDLES:

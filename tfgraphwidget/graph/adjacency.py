@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 _Int = TypeVar("_Int", bound=np.integer)
+_Node = TypeVar("_Node", bound=Hashable)
 Ints = npt.NDArray[np.integer]
 Labels = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -174,6 +175,21 @@ class _Spread:
 def _view(array: Ints) -> memoryview:
     """An array whose items and slices are taken at less cost than numpy's."""
     return np.ascontiguousarray(array).data
+
+
+def walk_from(
+    first: Iterable[_Node], following: Callable[[_Node], Iterable[_Node]]
+) -> Iterator[_Node]:
+    """Nodes of any kind and all that they lead to, each once; what is found last comes first."""
+    ahead = list(dict.fromkeys(first))
+    visited = set(ahead)
+    while ahead:
+        node = ahead.pop()
+        yield node
+        for other in following(node):
+            if other not in visited:
+                visited.add(other)
+                ahead.append(other)
 
 
 def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.intp]:

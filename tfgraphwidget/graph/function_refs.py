@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from tfgraphwidget.graph.extras import GraphExtras
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 class FunctionRef(NamedTuple):
@@ -40,6 +40,24 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     return tuple(
         sorted(in_library, key=lambda called: (called.label in {"cond", "else_branch"}, called))
     )
+
+
+def called_definitions(
+    nodes: Iterable[NodeDef],
+    functions: Collection[str],
+    definition: Callable[[str], FunctionDef],
+) -> dict[str, FunctionDef]:
+    """The FunctionDefs that NodeDefs call of the library `functions`, and those that these call, by
+    name; `definition` finds one.
+    """
+    definitions: dict[str, FunctionDef] = {}
+    stack = list(nodes)
+    while stack:
+        for called in called_functions(stack.pop(), functions):
+            if called.function not in definitions:
+                definitions[called.function] = definition(called.function)
+                stack += definitions[called.function].node_def
+    return definitions
 
 
 def reachable_functions(

@@ -155,19 +155,6 @@ MOST_CANDIDATES = 32  # constants of one length that are compared: more are all 
 CLEARLY_NEARER = 4.0  # times: so much farther the next must be
 
 
-def match_ops(
-    before: GraphIndex,
-    after: GraphIndex,
-    attributes: tuple[AttributeDigests, AttributeDigests],
-    renamed: Mapping[str, str],
-) -> Ids:
-    """For each op of `before` the number of the op of `after` that it is; -1 for none.
-
-    `attributes` are the digests of both, and `renamed` names before -> after that are known.
-    """
-    return find_matches(before, after, attributes, renamed).pair
-
-
 class Matches(NamedTuple):
     """Which op of one graph is which of another.
 
@@ -189,7 +176,10 @@ def find_matches(
     attributes: tuple[AttributeDigests, AttributeDigests],
     renamed: Mapping[str, str],
 ) -> Matches:
-    """Match the ops of two graphs; see `match_ops`."""
+    """Match the ops of two graphs.
+
+    `attributes` are the digests of both, and `renamed` names before -> after that are known.
+    """
     if is_converted(before) != is_converted(after):
         return _by_converter(before, after, renamed)
     # 1. By name.

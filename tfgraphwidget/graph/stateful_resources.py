@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.graph.adjacency import distinct
+from tfgraphwidget.graph.adjacency import distinct, walk_from
 from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
@@ -280,14 +280,11 @@ def with_state(
 
 def users(index: GraphIndex, handle: int) -> list[int]:
     """The ops that read a handle, at first hand or from what hands it on, in graph order."""
-    consumers, stack = set(), [handle]
-    while stack:
-        for consumer in index.consumer_lists[stack.pop()]:
-            if consumer not in consumers:
-                consumers.add(consumer)
-                if index.types[consumer] in STATE_FORWARDING:
-                    stack.append(consumer)
-    return sorted(consumers)
+    consumers, types = index.consumer_lists, index.types
+    further = walk_from(
+        consumers[handle], lambda op: consumers[op] if types[op] in STATE_FORWARDING else ()
+    )
+    return sorted(further)
 
 
 def new_keys(

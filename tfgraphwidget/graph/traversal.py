@@ -5,7 +5,7 @@ Ops are numbers, sets of ops are boolean arrays with one entry per op.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -188,28 +188,40 @@ def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> t
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
+def after_sources(
+    roots: Iterable[int], sources: Callable[[int], Iterable[int]], count: int
+) -> list[int]:
+    """Ops, of which there are so many, and all that `sources` gives for them, each after its
+    sources, but for one of each cycle.
+    """
+    order: list[int] = []
+    state = np.zeros(count, np.int8)
+    for root in roots:
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if state[op] == 0:
+                state[op] = 1
+                stack += [source for source in sources(op) if state[source] == 0]
+                continue
+            stack.pop()
+            if state[op] == 1:
+                state[op] = 2
+                order.append(op)
+    return order
+
+
 def topological_rank(index: GraphIndex) -> Sequence[int]:
     """For each op of `index` its place in an order in which ops come after what they read, but for
     loops.
     """
     if index.is_sorted():
         return range(len(index))
-    order: list[int] = []
-    state = np.zeros(len(index), np.int8)
-    for root in range(len(index)):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            if state[op] == 0:
-                state[op] = 1
-                stack += [
-                    s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0
-                ]
-                continue
-            stack.pop()
-            if state[op] == 1:
-                state[op] = 2
-                order.append(op)
+    order = after_sources(
+        range(len(index)),
+        lambda op: (*index.input_lists[op], *index.control_lists[op]),
+        len(index),
+    )
     rank = np.empty(len(index), np.int64)
     rank[order] = np.arange(len(index))
     ranks: list[int] = rank.tolist()

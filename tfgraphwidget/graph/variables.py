@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
@@ -56,6 +57,11 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
             variable = by_structure[i] = _by_structure(index, i)
         variables[i] = variable
     return variables
+
+
+def variables_among(index: GraphIndex, ops: Mask) -> tuple[VariableDef, ...]:
+    """The variables whose handles are among some ops, in graph order."""
+    return tuple(definitions(index, (i for i in handles(index) if ops[i])).values())
 
 
 def definition_of(index: GraphIndex, name: str) -> VariableDef:

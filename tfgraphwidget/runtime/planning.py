@@ -33,7 +33,6 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
 from tfgraphwidget.graph import (
-    HANDLES,
     BodyState,
     GraphIndex,
     Shape,
@@ -41,9 +40,8 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     called_functions,
-    definitions,
     needed_ops,
-    of_type,
+    variables_among,
 )
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
@@ -279,10 +277,8 @@ class SourceContext:
         sandbox.
         """
         index = self.index
-        read = np.flatnonzero(
-            needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)
-        ).tolist()
-        values = self._present(definitions(index, read).values()) if read else {}
+        variables = variables_among(index, needed_ops(index, (), tensors))
+        values = self._present(variables) if variables else {}
         return edit_values.compute_constants(index, tensors, values, self._source.trust)
 
     def compute(

@@ -13,12 +13,14 @@ from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import (
     TRUSTED,
     Asset,
+    GraphIndex,
     Member,
     SavedGradient,
     Signature,
     Trust,
     Typing,
     VariableDef,
+    build,
 )
 from tfgraphwidget.tf_types import (
     ContextDef,
@@ -105,6 +107,18 @@ class Body(Protocol):
 
     def versions(self) -> VersionDef:
         """The versions that TensorFlow reads the graph by."""
+
+
+def body_index(body: Body, origin: object = None) -> GraphIndex:
+    """The index of a graph, with all that it holds beside ops."""
+    return build(
+        body.nodes(),
+        *body.collections(),
+        typing=body.typing,
+        functions=body.functions(),
+        extras=body,
+        origin=origin,
+    )
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,8 @@ _COLLECTIONS = {
     "savers": "SaverDef",
     "queue_runners": "QueueRunnerDef",
 }
-_REFERENCE = 100  # so much more is the DataType of a reference to a tensor
-_DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
+REFERENCE = 100  # so much more is the DataType of a reference to a tensor
+DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
     *(
         "invalid",
         "float32",
@@ -223,11 +223,11 @@ def dtype_names() -> dict[int, str]:
     One that this package does not know has the name that the installed release gives it:
     DT_FLOAT4_E2M1FN is float4_e2m1fn. Others have none.
     """
-    names = dict(enumerate(_DTYPES[1:], 1))
+    names = dict(enumerate(DTYPES[1:], 1))
     for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
-        if 0 < value.number < _REFERENCE:
+        if 0 < value.number < REFERENCE:
             names.setdefault(value.number, value.name.removeprefix("DT_").lower())
-    return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
+    return names | {number + REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
 _PYTHON_DTYPES: Mapping[object, str] = {

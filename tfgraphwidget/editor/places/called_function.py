@@ -20,7 +20,6 @@ from tfgraphwidget.graph import (
     TRAINABLE,
     GraphIndex,
     Member,
-    build,
     called_functions,
     handles_of_one,
     listed_variables,
@@ -28,7 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.sources import Body, body_index, open_function
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -100,14 +99,7 @@ class CalledFunction:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
-        index = build(
-            body.nodes(),
-            *body.collections(),
-            typing=body.typing,
-            functions=body.functions(),
-            extras=body,
-            origin=self,
-        )
+        index = body_index(body, origin=self)
         boundary = tuple(body.arguments), dict(body.returns)
         return runtime.functions.edited_function.Edition(body.function(name), body, index, boundary)
 

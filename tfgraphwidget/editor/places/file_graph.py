@@ -16,7 +16,7 @@ from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
+from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import either
@@ -71,11 +71,7 @@ class OpenedFunction(NodeDefGraph):
         super().__init__(self._read())
 
     def _read(self) -> GraphIndex:
-        body = self.source.body
-        parts = body.nodes(0), *body.collections(), frozenset[str]()
-        return build(
-            *parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root
-        )
+        return sources.body_index(self.source.body, origin=self._root)
 
     def is_outdated(self) -> bool:
         """Whether the function has changed since it was read, which edits then start from."""

@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Mask,
+    called_definitions,
     called_functions,
     flatten,
     needed_ops,
@@ -88,14 +89,8 @@ class FunctionSpecializer:
 
     def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
         """The new functions that NodeDefs call, and those that these call."""
-        functions: dict[str, FunctionDef] = {}
-        stack = list(nodes)
-        while stack:
-            for reference in called_functions(stack.pop(), self.new_functions):
-                if reference.function not in functions:
-                    functions[reference.function] = self.new_functions[reference.function]
-                    stack += functions[reference.function].node_def
-        return tuple(functions.values())
+        new = self.new_functions
+        return tuple(called_definitions(nodes, new, new.__getitem__).values())
 
     def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     called_functions,
     reachable_functions,
     tensor_values,
+    walk_from,
 )
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.sentences import editor_call, either
@@ -511,10 +512,5 @@ def _calls(index: GraphIndex) -> dict[int, bool]:
 
 def _carriers(index: GraphIndex, ops: set[int], types: frozenset[str]) -> set[int]:
     """Some ops, and the ops of some types that hand on what they give."""
-    stack = list(ops)
-    while stack:
-        for consumer in index.consumer_lists[stack.pop()]:
-            if index.types[consumer] in types and consumer not in ops:
-                ops.add(consumer)
-                stack.append(consumer)
-    return ops
+    consumers = index.consumer_lists
+    return set(walk_from(ops, lambda op: (c for c in consumers[op] if index.types[c] in types)))

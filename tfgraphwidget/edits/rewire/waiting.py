@@ -16,6 +16,7 @@ from tfgraphwidget.graph import (
     control_flow_ops,
     of_type,
     traversal,
+    walk_from,
 )
 from tfgraphwidget.naming import names_text, split_input
 from tfgraphwidget.sentences import editor_call
@@ -49,13 +50,11 @@ def runs_before(index: GraphIndex, ops: Iterable[int]) -> Mask:
 def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """What ops wait for, and what they are computed from, that depend on no input."""
     fed = computed_from_outside(index)
-    stack, visited, waits = list(ops), set[int](), set[int]()
-    while stack:
-        op = stack.pop()
-        if op not in visited and not fed[op]:
-            visited.add(op)
-            waits.update(index.control_lists[op])
-            stack += index.input_lists[op]
+    unfed = walk_from(
+        (op for op in ops if not fed[op]),
+        lambda op: (source for source in index.input_lists[op] if not fed[source]),
+    )
+    waits = {before for op in unfed for before in index.control_lists[op]}
     return waits - control_flow_ops(index) if waits else waits
 
 

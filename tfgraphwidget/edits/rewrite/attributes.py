@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     handles_of_one,
     is_placeholder,
     listed_variables,
+    walk_from,
     write_shape,
 )
 from tfgraphwidget.naming import (
@@ -418,14 +419,7 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
             if name in index.ids:
                 near.setdefault(op, []).append(index.ids[name])
                 near.setdefault(index.ids[name], []).append(op)
-    group = set(ops)
-    stack = list(group)
-    while stack:
-        for op in near.get(stack.pop(), []):
-            if op not in group:
-                group.add(op)
-                stack.append(op)
-    return group
+    return set(walk_from(ops, lambda op: near.get(op, [])))
 
 
 @register

@@ -40,6 +40,7 @@ from tfgraphwidget.graph import (
     persistent_state,
     side_effects,
     traversal,
+    walk_from,
 )
 from tfgraphwidget.naming import colocated_with, colocation, names_text, split_tensor
 from tfgraphwidget.sentences import either
@@ -284,16 +285,8 @@ def _reconnect_control_inputs(
 
 def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> list[int]:
     """The remaining ops that an op waited for, directly or through removed ops."""
-    remaining: dict[int, None] = {}
-    visited, stack = {op}, [op]
-    while stack:
-        for before in index.control_lists[stack.pop()]:
-            if before not in removed:
-                remaining[before] = None
-            elif before not in visited:
-                visited.add(before)
-                stack.append(before)
-    return sorted(remaining)
+    waiting = walk_from([op], lambda at: removed.intersection(index.control_lists[at]))
+    return sorted({before for at in waiting for before in index.control_lists[at]} - removed)
 
 
 def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> list[int]:
@@ -301,19 +294,17 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
     what waited for it.
     """
     block = control_flow.enclosing_blocks(index, waiting)[0]
-    visited, stack = {op}, [op]
-    anchors: set[int] = set()
-    while stack:
-        before = stack.pop()
-        for source in (*index.input_lists[before], *index.control_lists[before]):
-            if source in removed and source not in visited:
-                visited.add(source)
-                stack.append(source)
-            elif source not in removed and index.types[source] not in V1_CONTROL_FLOW:
-                blocks = control_flow.enclosing_blocks(index, source)
-                if blocks and blocks[0] is block:
-                    anchors.add(source)
-    return sorted(anchors)
+
+    def needed(at: int) -> set[int]:
+        return {*index.input_lists[at], *index.control_lists[at]}
+
+    gone = walk_from([op], lambda at: needed(at) & removed)
+    return sorted(
+        source
+        for source in set[int]().union(*map(needed, gone)) - removed
+        if index.types[source] not in V1_CONTROL_FLOW
+        and control_flow.enclosing_blocks(index, source)[:1] == (block,)
+    )
 
 
 def drop_colocation(

@@ -8,7 +8,7 @@ from typing import cast
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import constant_sizes
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, walk_from
 from tfgraphwidget.naming import split_input, take_free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
 
@@ -162,14 +162,9 @@ class SizeRewriter:
         sizes.
         """
         after, const = self.after, self.after.ids[one.op]
-        stack, visited = [after.ids[one.consumer]], set[int]()
-        while stack:
-            op = stack.pop()
-            if const in after.input_lists[op]:
-                return after.names[op]
-            stack += [source for source in after.input_lists[op] if source not in visited]
-            visited.update(after.input_lists[op])
-        return one.consumer
+        way = walk_from([after.ids[one.consumer]], after.input_lists.__getitem__)
+        nearest = (after.names[op] for op in way if const in after.input_lists[op])
+        return next(nearest, one.consumer)
 
     def _free(self, base: str) -> str:
         return take_free_name(base, self.used_names)

@@ -34,18 +34,16 @@ from tfgraphwidget.export.state.exported_subgraph import (
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, opened_by
 from tfgraphwidget.graph import (
-    HANDLES,
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
     Mask,
     Signature,
-    VariableDef,
     build,
-    definitions,
     needed_ops,
     of_type,
     unused_inputs,
     unused_inputs_notice,
+    variables_among,
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale_shapes
@@ -128,7 +126,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
             raise
         # Either variables have no values, which present_values refuses, or a queue cannot be filled
         # and stays as it is.
-        variables = _variables(request.index, need)
+        variables = variables_among(request.index, need)
         state, why = (
             ExportedState(variables, present_values(request, variables), (), (), (), {}),
             error.why,
@@ -192,19 +190,11 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     return tuple(signatures)
 
 
-def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
-    return tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
-
-
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     """The values that a file has for the variables, where TensorFlow cannot run it. Raises
     GraphEditError.
     """
-    variables, readers = _variables(request.index, need), request.graph.stored_values()
+    variables, readers = variables_among(request.index, need), request.graph.stored_values()
     missing = next(
         (variable.handle for variable in variables if variable.handle not in readers), None
     )

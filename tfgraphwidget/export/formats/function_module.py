@@ -33,11 +33,11 @@ from tfgraphwidget.export.verification.synthetic_feeds import (
     generate_feeds,
     no_value_for,
 )
-from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
+from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Source, open_source, shape_from_proto
+from tfgraphwidget.sources import Source, body_index, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import (
@@ -102,13 +102,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
         with contextlib.closing(session):
             yield replace(
                 request,
-                index=build(
-                    body.nodes(),
-                    *body.collections(),
-                    typing=body.typing,
-                    functions=body.functions(),
-                    extras=body,
-                ),
+                index=body_index(body),
                 graph=_LoadedFunction(source),
                 signatures=source.signatures,
                 read_only="",

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     needed_ops,
     pairs,
     reachable_functions,
+    walk_from,
     write_shape,
 )
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
@@ -264,21 +265,14 @@ class ObjectGraphEdit:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
-        stack, reachable = [0], set[int]()
-        while stack:
-            number = stack.pop()
-            if number not in reachable:
-                reachable.add(number)
-                saved = self.objects.nodes[number]
-                stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
-                stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
-                pairs_of_functions = saved.saveable_objects.values()
-                stack += [
-                    n
-                    for pair in pairs_of_functions
-                    for n in (pair.save_function, pair.restore_function)
-                ]
-        return reachable
+        def named(number: int) -> Iterator[int]:
+            saved = self.objects.nodes[number]
+            yield from (child.node_id for child in (*saved.children, *saved.dependencies))
+            yield from (slot.slot_variable_node_id for slot in saved.slot_variables)
+            for pair in saved.saveable_objects.values():
+                yield from (pair.save_function, pair.restore_function)
+
+        return set(walk_from([0], named))
 
     def _set_signature(
         self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]

@@ -20,12 +20,12 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
-    definitions,
     from_outside,
     mask_of,
     needed_ops,
     of_type,
     own_ops,
+    variables_among,
 )
 from tfgraphwidget.naming import HOW_TO_TRUST, names_text, take_free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
@@ -65,11 +65,7 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
         index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors))
     )
     need = need | needed_ops(index, (), contents.starters)
-    variables = tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
+    variables = variables_among(index, need)
     present = present_values(request, variables)
     assign_ops = _AssignOps(index)
     whole = tuple(

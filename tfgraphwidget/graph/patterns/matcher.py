@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.adjacency import walk_from
 from tfgraphwidget.graph.control_flow import control_flow
 from tfgraphwidget.graph.edges import Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
@@ -606,13 +607,8 @@ class _Matcher:
 
     def _consumers_of(self, ops: set[int], *, is_control: bool = False) -> set[int]:
         """The ops that consume, or wait for, some ops, directly or through Identity ops."""
-        same_values = set(ops)
-        stack = list(ops)
-        while stack:
-            for op in self.index.consumer_lists[stack.pop()]:
-                if op not in same_values and self.through.mask[op]:
-                    same_values.add(op)
-                    stack.append(op)
+        consumers, passed = self.index.consumer_lists, self.through.mask
+        same_values = walk_from(ops, lambda op: (each for each in consumers[op] if passed[each]))
         rows = self.index.control_consumer_lists if is_control else self.index.consumer_lists
         return {consumer for op in same_values for consumer in rows[op]}
 

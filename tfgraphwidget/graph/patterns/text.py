@@ -51,7 +51,6 @@ _TYPE = re.compile(r"_*[A-Z]")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b)")
 _STRING = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
-_COMPARISON = re.compile(r"<=|>=|!=|<|>")
 _KEY = re.compile(r"([A-Za-z_]\w*)[ \t]*(=(?!=)|<=|>=|!=|<|>(?![A-Z]))")
 _DTYPES = frozenset(
     {

@@ -22,10 +22,10 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Signature,
+    called_definitions,
     definition_of,
 )
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import (
@@ -95,7 +95,7 @@ def body_source(
     own = [name for name in arguments if split_tensor(name)[0] not in body_state.names]
     outside = body_state.names | {split_tensor(name)[0] for name in own}
     nodes = inline([node for node in index.nodes if node.name not in outside], index)
-    functions = list(called_definitions(index, nodes).values())
+    functions = list(called_definitions(nodes, index.functions, index.extras.function).values())
     read = {split_input(text) for node in nodes for text in node.input}
     graph = new_graph(index.extras.versions())
     with graph.as_default():

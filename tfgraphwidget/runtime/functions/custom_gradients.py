@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
+from tfgraphwidget.graph import BodyState, GraphIndex, called_definitions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sentences import in_cell
@@ -30,7 +30,6 @@ from tfgraphwidget.tf_types import (
     ConcreteFunction,
     FuncGraph,
     FunctionDef,
-    NodeDef,
     Operation,
     Tensor,
 )
@@ -84,19 +83,6 @@ class Gradient:
             return [next(input_gradients) if is_returned else None for is_returned in self.results]
 
         _register(name, gradient)
-
-
-def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    definitions: dict[str, FunctionDef] = {}
-    stack = list(nodes)
-    while stack:
-        for call in called_functions(stack.pop(), index.functions):
-            if call.function not in definitions:
-                definition = index.extras.function(call.function)
-                definitions[call.function] = definition
-                stack += definition.node_def
-    return definitions
 
 
 def register_refusal(name: str, function: str = "") -> None:
@@ -318,7 +304,7 @@ def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradie
     if captured is None:
         return None
     definition = index.extras.function(saved.function)
-    callees = called_definitions(index, definition.node_def)
+    callees = called_definitions(definition.node_def, index.functions, index.extras.function)
     library = tf_protos.FunctionDefLibrary(function=[definition, *callees.values()])
     return Gradient(load_functions(library)[saved.function], captured, saved.results)
 

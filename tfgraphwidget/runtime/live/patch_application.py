@@ -74,23 +74,10 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
-def apply_live(
-    patch: Patch,
-    graph: tf.Graph,
-    origin: tf.Graph | None = None,
-    then: Callable[[], None] = lambda: None,
-    *,
-    session: Session | None = None,
-) -> None:
-    """Apply a patch to a live graph; see `live_patch`.
-
-    Args:
-        origin: The graph of the originals of copies, if it is another.
-        then: Called when the patch is applied; if it raises, the patch is rolled back.
-        session: The session that must be able to run afterwards; the default session if None.
-    """
-    with live_patch(patch, graph, origin, session=session):
-        then()
+def apply_live(patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None) -> None:
+    """Apply a patch to a live graph; see `live_patch`."""
+    with live_patch(patch, graph, origin):
+        pass
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from tfgraphwidget.sources import (
     CaptureInfo,
     GraphBody,
     argument_names,
+    body_index,
     call_arguments,
     captured_body,
     check_parameters,
@@ -189,7 +190,7 @@ def trace_function(
         outputs = _call(body, name, inputs, options or {})
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
-        with_lasting_names(_index(GraphBody(graph))),
+        with_lasting_names(body_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(t.name for t in outputs),
         graph,
@@ -237,7 +238,7 @@ def trace_gradient(
     if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
     return TracedFunction(
-        with_lasting_names(_index(GraphBody(graph))),
+        with_lasting_names(body_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(gradient.name for gradient in gradients),
         alive=graph,
@@ -307,7 +308,7 @@ def trace_in_function(
             wrapped.graph, keras_infos(function) if infos is None else infos
         )
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
-    whole = _index(traced_body)
+    whole = body_index(traced_body)
     index = _only(whole, [*inputs, *outputs])
     fills = [
         op
@@ -356,7 +357,7 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
             (options["initial_value"],) = edit_values.compute_constants(
-                _index(GraphBody(graph)), [value.name]
+                body_index(GraphBody(graph)), [value.name]
             )
         with tf.init_scope():
             variables.append(next_creator(**options))
@@ -446,7 +447,7 @@ def _outputs_after_effects(
     graph: tf.Graph, outputs: Sequence[tf.Tensor], effects: Sequence[tf.Operation]
 ) -> list[tf.Tensor]:
     """Return the outputs, computed after all side effects of the function."""
-    index = _index(GraphBody(graph))
+    index = body_index(GraphBody(graph))
     members_ops = {
         split_tensor(member.name)[0] for members in index.collections.values() for member in members
     }
@@ -465,16 +466,6 @@ def _outputs_after_effects(
         return list(outputs)
     with tf.control_dependencies(list(dict.fromkeys(waiting))):
         return [tf.identity(output) for output in outputs]
-
-
-def _index(body: GraphBody) -> GraphIndex:
-    return build(
-        body.nodes(),
-        *body.collections(),
-        typing=body.typing,
-        functions=body.functions(),
-        extras=body,
-    )
 
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:

@@ -24,13 +24,12 @@ from tfgraphwidget.graph import (
     Floats,
     GraphIndex,
     Shape,
-    build,
     called_functions,
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.measure.batch import with_input_shapes
-from tfgraphwidget.sources import Body, EditedLibrary, NodeBody, open_function
+from tfgraphwidget.sources import Body, EditedLibrary, NodeBody, body_index, open_function
 from tfgraphwidget.tf_types import FunctionDef
 
 # What moves, stores or steers numbers has none.
@@ -218,12 +217,8 @@ class _CallCosts:
                 GraphEditError
             ):  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
-            nodes, extras = inner.nodes(), inner.collections()
-            inner_index = build(
-                nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner
-            )
             inner_index = with_input_shapes(
-                inner_index,
+                body_index(inner),
                 _argument_shapes(index, op, EditedLibrary(body, index).function(function), inner),
             )
             self._depth += 1

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex
+from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex, called_definitions
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.measure.probe import format_table
 from tfgraphwidget.sources import endless_functions, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
@@ -95,7 +94,7 @@ def optimize(
     graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())
     if not graph.HasField("versions"):
         graph.versions.producer = tf.version.GRAPH_DEF_VERSION
-    functions = called_definitions(index, index.nodes)
+    functions = called_definitions(index.nodes, index.functions, index.extras.function)
     for name, why in endless_functions(functions, sorted(functions)).items():
         raise GraphEditError(
             f"optimized: function {name!r} {why or 'calls one that it is passed'}, which "

@@ -18,8 +18,8 @@ from tfgraphwidget.graph import (
     Mask,
     Trust,
     VariableDef,
+    called_definitions,
     consumers_of,
-    definitions,
     effects_of,
     enclosing_blocks,
     first_contents,
@@ -29,10 +29,10 @@ from tfgraphwidget.graph import (
     of_type,
     pairs,
     persistent_state,
+    variables_among,
     waiting_tensors,
 )
 from tfgraphwidget.naming import colocated_with, names_text
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
@@ -54,11 +54,7 @@ def variables_for(
     """Return the variables that outputs, and the tables that they read, depend on."""
     need = needed_ops(index, feeds, outputs)
     need = need | needed_ops(index, (), _starters(index, need))
-    return tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
+    return variables_among(index, need)
 
 
 def run_graph(
@@ -128,7 +124,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 
 
 def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    functions = called_definitions(index, nodes)
+    functions = called_definitions(nodes, index.functions, index.extras.function)
     gradients = {name: index.extras.gradient(name) for name in functions}
     library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],

@@ -46,7 +46,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Shape,
-    called_functions,
+    called_definitions,
     kind_of_handle,
     no_collections,
 )
@@ -244,13 +244,8 @@ class ShapeInferenceSandbox:
 
     def _add_functions(self, node: NodeDef) -> None:
         """Add the functions that a NodeDef calls to the graph. Endless recursion is cut off."""
-        missing: dict[str, FunctionDef] = {}
-        functions, stack = self._view.functions(), [node]
-        while stack:
-            for called in called_functions(stack.pop(), functions):
-                if called.function not in missing and called.function not in self._function_names:
-                    missing[called.function] = self._view.function(called.function)
-                    stack += missing[called.function].node_def
+        functions = self._view.functions() - self._function_names
+        missing = called_definitions([node], functions, self._view.function)
         if missing:
             self._function_names |= missing.keys()
             _ask_tensorflow(lambda: self._import(missing))
