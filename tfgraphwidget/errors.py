@@ -167,6 +167,12 @@ class NameTaken(GraphEditError):
         super().__init__(why, ops, fixes)
         self.name, self.free = name, free
 
+    @classmethod
+    def in_graph(cls, name: str, free: str) -> NameTaken:
+        """The refusal of a name that an op or a scope of a graph has."""
+        sentence = f"The name {name!r} is taken in this graph; {free!r} is free."
+        return cls(sentence, [name], name=name, free=free)
+
 
 class NotClonable(GraphEditError):
     """The selection cannot be copied and stay right."""

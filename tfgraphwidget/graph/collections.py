@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_types import SaveSliceInfoDef, Tensor
 
 TRAINABLE = "trainable_variables"
@@ -81,3 +82,9 @@ class VariableDef:
     def name(self) -> str:
         """The variable's name as TensorFlow prints it, for example "net/w:0"."""
         return f"{self.handle}:0"
+
+    @property
+    def ops(self) -> set[str]:
+        """The names of the ops that initialize and read it, and of the op of its initial value."""
+        names = (self.initializer, self.snapshot, self.initial_value)
+        return {split_tensor(name)[0] for name in names if name}

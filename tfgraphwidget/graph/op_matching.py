@@ -219,11 +219,7 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     else:
         pairs, axes = converted_pairs(after, before)
         pairs = {other: one for one, other in pairs.items()}
-    known_pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
+    known_pairs = _known_pairs(before, after, renamed)
     forward[[*pairs]] = [*pairs.values()]
     forward[np.isin(forward, [*known_pairs.values()])] = -1
     forward[[*known_pairs]] = [*known_pairs.values()]
@@ -231,16 +227,19 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     return Matches(forward, evidence, axes)
 
 
+def _known_pairs(
+    before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]
+) -> dict[int, int]:
+    ids = ((before.ids.get(old), after.ids.get(new)) for old, new in renamed.items())
+    return {one: other for one, other in ids if one is not None and other is not None}
+
+
 def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
     """For each op of `before` the number of the op of `after` that has its name, or the one that is
     known; -1 for none.
     """
     forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
+    pairs = _known_pairs(before, after, renamed)
     forward[np.isin(forward, list(pairs.values()))] = -1
     forward[list(pairs)] = list(pairs.values())
     unlike = (

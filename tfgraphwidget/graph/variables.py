@@ -37,6 +37,12 @@ def listed_variables(index: GraphIndex) -> frozenset[str]:
     return frozenset((*index.defined_variables, *listed))
 
 
+def collection_ops(index: GraphIndex) -> set[str]:
+    """The names of the ops that the collections of a graph hold, or tensors of."""
+    members = (member for entries in index.collections.values() for member in entries)
+    return {split_tensor(member.name)[0] for member in members}
+
+
 def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
     """How many handle ops of variables some ops have that an optimizer can take: those that the
     collections list.

@@ -128,12 +128,7 @@ class EditRequests:
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
         first = next(iter(signature.parameters), "")
-        return (self._selection(),) if first in named else ()
-
-    def _selection(self) -> Selection:
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return (selection_of(self._editor),) if first in named else ()
 
     def apply_fix(self, line: str) -> str:
         """Apply a fix that a refusal offered."""
@@ -376,7 +371,7 @@ class EditRequests:
         """Run the graph for the outputs of an op, or of the selected ones; what was found, in a
         sentence.
         """
-        probe = self._editor.probe(name or self._selection(), feeds)
+        probe = self._editor.probe(name or selection_of(self._editor), feeds)
         outputs = [stats for stats in probe.values() if stats.shape is not None]
         if len(outputs) == 1:
             (stats,) = outputs
@@ -469,6 +464,13 @@ def parsed_value(text: str) -> object:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def selection_of(editor: GraphEditor) -> Selection:
+    """The selection; GraphEditError without one."""
+    if editor.selection is None:
+        raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
+    return editor.selection
 
 
 def outcome_text(sentence: str, report: Edits) -> str:

@@ -8,7 +8,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
@@ -23,6 +22,7 @@ from tfgraphwidget.sources import (
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpsLike
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_buttons import BUTTONS
+from tfgraphwidget.widget.edit_requests import selection_of
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
 
 if TYPE_CHECKING:
@@ -134,9 +134,7 @@ class OpRequests:
     def _part(self, what: tuple[str, ...]) -> OpsLike:
         if what:
             return what[0] if len(what) == 1 else what
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return selection_of(self._editor)
 
     def _dtypes(self, command: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The dtypes of the tensors that it is called on; () where there are none yet."""

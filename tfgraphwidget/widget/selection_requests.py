@@ -13,7 +13,7 @@ from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
 from tfgraphwidget.hierarchy import TRAINS
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.edit_requests import tensor_type
+from tfgraphwidget.widget.edit_requests import selection_of, tensor_type
 from tfgraphwidget.widget.page_text import on_page
 
 if TYPE_CHECKING:
@@ -143,14 +143,12 @@ class SelectionRequests:
         """Make a new selection from the present one by "clear", "boundary", "path", "shortest",
         "invert", "scope", or the name of a method of `Selection`.
         """
-        editor, old = self._editor, self._editor.selection
+        editor = self._editor
         if command == "clear":
             editor.selection = None
             return
-        if old is None:
-            old = editor.ops()
-            if command != "invert":
-                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        inverts_all = command == "invert" and editor.selection is None
+        old = editor.ops() if inverts_all else selection_of(editor)
         match command:
             case "boundary":
                 inputs, outputs = old.boundary

@@ -21,6 +21,7 @@ from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sentences import NO_VALUES
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_requests import selection_of
 from tfgraphwidget.widget.feed_values import (
     ArraySpec,
     array_spec,
@@ -128,11 +129,7 @@ class ValueForms:
         return np.array(self._editor.inspect(op).array())
 
     def _tensors(self, name: str) -> Any:
-        if name:
-            return name
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return name or selection_of(self._editor)
 
     def _spec(self, tensor: str) -> tuple[str, Shape]:
         index, (op, port) = self._editor._core.index, split_tensor(tensor)

@@ -114,23 +114,16 @@ def _names_after(
     common = 0
     while common < min(len(before), len(after)) and before[common] is after[common]:
         common += 1
+    changes = [
+        ({now: old for old, now in patch.renamed}, patch.add.nodes)
+        for patch in reversed(before[common:])
+    ]
+    changes += [(dict(patch.renamed), patch.remove.nodes) for patch in after[common:]]
     current = {name: name for name in names}
-    for patch in reversed(before[common:]):
-        old_names, new = (
-            {now: old for old, now in patch.renamed},
-            {node.name for node in patch.add.nodes},
-        )
+    for new_names, nodes in changes:
+        lost = {node.name for node in nodes} - new_names.keys()
         current = {
-            name: old_names.get(now, now)
-            for name, now in current.items()
-            if now in old_names or now not in new
-        }
-    for patch in after[common:]:
-        new_names, removed_ops = dict(patch.renamed), {node.name for node in patch.remove.nodes}
-        current = {
-            name: new_names.get(now, now)
-            for name, now in current.items()
-            if now in new_names or now not in removed_ops
+            name: new_names.get(now, now) for name, now in current.items() if now not in lost
         }
     return {now: name for name, now in current.items()}
 

@@ -43,13 +43,7 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             )
         names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
         if scope.lower() in names_in_use:
-            free = free_name(scope, names_in_use)
-            raise NameTaken(
-                f"The name {scope!r} is taken in this graph; {free!r} is free.",
-                [scope],
-                name=scope,
-                free=free,
-            )
+            raise NameTaken.in_graph(scope, free_name(scope, names_in_use))
 
 
 def check_own_scope(command: Command, index: GraphIndex) -> None:

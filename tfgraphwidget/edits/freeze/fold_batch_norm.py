@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     Mask,
     Shape,
     called_functions,
+    collection_ops,
     is_placeholder,
     traversal,
 )
@@ -637,11 +638,7 @@ class _Making:
         now = (*after.values(), *self._more)
         read = {split_input(text)[0] for node in now for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
-        protected = {
-            split_tensor(member.name)[0]
-            for members in index.collections.values()
-            for member in members
-        }
+        protected = collection_ops(index)
         protected -= set(variables)
         protected |= {split_tensor(name)[0] for name in self._context.external_tensors}
         late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())

@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     cached_per_index,
     called_functions,
+    collection_ops,
     reachable_functions,
     tensor_values,
     walk_from,
@@ -160,11 +161,7 @@ class _Casting:
         """The ops that something outside of the graph names, or nothing reads."""
         index = self.index
         names = {split_tensor(name)[0] for name in self.context.external_tensors}
-        names |= {
-            split_tensor(member.name)[0]
-            for members in index.collections.values()
-            for member in members
-        }
+        names |= collection_ops(index)
         ops = {index.ids[name] for name in names if name in index.ids}
         return ops | set(np.flatnonzero(without_consumers(index)).tolist())
 

@@ -89,8 +89,7 @@ class ObfuscateNames(Command):
                 index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
             }
             for variable in definitions(index, handles(index)).values():
-                parts = (variable.initializer, variable.snapshot, variable.initial_value)
-                arguments |= {split_tensor(name)[0] for name in parts if name}
+                arguments |= variable.ops
         pairs = zip(index.names, index.types, strict=True)
         if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
             return nothing_to_do("The graph has no names to hide.")

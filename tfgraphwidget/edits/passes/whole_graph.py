@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    collection_ops,
     definitions,
     handles,
     mask_of,
@@ -79,9 +80,7 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
     """
     index = context.index
     names = {split_tensor(name)[0] for name in context.external_tensors}
-    names |= {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
+    names |= collection_ops(index)
     names |= {
         name for node in index.nodes if "_class" in node.attr for name in colocated_with(node)
     }
@@ -94,8 +93,7 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
         names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
     names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
     for variable in definitions(index, handles(index)).values():
-        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in parts if name}
+        names |= {variable.handle, *variable.ops}
     mask = mask_of(index, [*(index.ids[name] for name in names if name in index.ids), *keep])
     return mask | without_consumers(index)
 

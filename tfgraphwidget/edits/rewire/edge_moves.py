@@ -202,13 +202,7 @@ class EdgeMoves:
                 "and '/'."
             )
         if name.lower() in names_in_use:
-            free = free_name(name, names_in_use)
-            raise NameTaken(
-                f"The name {name!r} is taken in this graph; {free!r} is free.",
-                [name],
-                name=name,
-                free=free,
-            )
+            raise NameTaken.in_graph(name, free_name(name, names_in_use))
         self.default_names.append(free_name(base, self._used_names))
         self._used_names.add(name.lower())
         self.new_names.append(name)

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    collection_ops,
     control_flow,
     definitions,
     from_outside,
@@ -219,14 +220,8 @@ def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = Tr
     with `colocations` those that another op is colocated with.
     """
     protected = persistent_state(index) | from_outside(index)
-    entries = {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
-    names = (
-        entries
-        | named
-        | {name for node in index.nodes if colocations for name in colocated_with(node)}
-    )
+    names = named | collection_ops(index)
+    names |= {name for node in index.nodes if colocations for name in colocated_with(node)}
     protected[[index.ids[name] for name in names if name in index.ids]] = True
     for variable in definitions(index, handles(index)).values():
         protected[sorted(own_ops(index, variable))] = True
@@ -295,13 +290,13 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
     """
     block = control_flow.enclosing_blocks(index, waiting)[0]
 
-    def needed(at: int) -> set[int]:
+    def sources(at: int) -> set[int]:
         return {*index.input_lists[at], *index.control_lists[at]}
 
-    gone = walk_from([op], lambda at: needed(at) & removed)
+    removed_sources = walk_from([op], lambda at: sources(at) & removed)
     return sorted(
         source
-        for source in set[int]().union(*map(needed, gone)) - removed
+        for source in set[int]().union(*map(sources, removed_sources)) - removed
         if index.types[source] not in V1_CONTROL_FLOW
         and control_flow.enclosing_blocks(index, source)[:1] == (block,)
     )

@@ -265,14 +265,14 @@ class ObjectGraphEdit:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
-        def named(number: int) -> Iterator[int]:
+        def members(number: int) -> Iterator[int]:
             saved = self.objects.nodes[number]
             yield from (child.node_id for child in (*saved.children, *saved.dependencies))
             yield from (slot.slot_variable_node_id for slot in saved.slot_variables)
             for pair in saved.saveable_objects.values():
                 yield from (pair.save_function, pair.restore_function)
 
-        return set(walk_from([0], named))
+        return set(walk_from([0], members))
 
     def _set_signature(
         self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]

@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     Shape,
     VariableDef,
     build,
+    collection_ops,
     needed_ops,
     side_effects,
     traversal,
@@ -188,6 +189,12 @@ def trace_function(
     with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = _placeholders(specs)
         outputs = _call(body, name, inputs, options or {})
+    return _traced_graph(graph, inputs, outputs)
+
+
+def _traced_graph(
+    graph: tf.Graph, inputs: Iterable[Tensor], outputs: Iterable[Tensor]
+) -> TracedFunction:
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
         with_lasting_names(body_index(GraphBody(graph))),
@@ -237,12 +244,7 @@ def trace_gradient(
             return None
     if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
-    return TracedFunction(
-        with_lasting_names(body_index(GraphBody(graph))),
-        tuple(t.op.name for t in inputs),
-        tuple(gradient.name for gradient in gradients),
-        alive=graph,
-    )
+    return _traced_graph(graph, inputs, gradients)
 
 
 def _call(
@@ -448,16 +450,13 @@ def _outputs_after_effects(
 ) -> list[tf.Tensor]:
     """Return the outputs, computed after all side effects of the function."""
     index = body_index(GraphBody(graph))
-    members_ops = {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
     variables = (
         split_tensor(name)[0]
         for v in index.variable_defs
         for name in (v.initializer, v.snapshot)
         if name
     )
-    kept_ops = {*members_ops, *variables, *(output.op.name for output in outputs)}
+    kept_ops = {*collection_ops(index), *variables, *(output.op.name for output in outputs)}
     needed = traversal.backward(index, [index.ids[name] for name in kept_ops if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
