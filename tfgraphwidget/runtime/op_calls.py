@@ -410,62 +410,33 @@ def _attribute(attr: OpDef.AttrDef, value: Any) -> AttrValue:
         return attr.default_value
     message = tf_protos.AttrValue()
     kind = attr.type.removeprefix("list(").removesuffix(")")
-    if kind not in _SETTERS:
+    if kind not in _FIELDS:
         raise _OnlyTensorFlow(f"attribute {attr.name!r} is a {attr.type}")
     try:
         if not attr.type.startswith("list("):
-            _SETTERS[kind](message, value)
+            _set(message, kind, value)
             return message
         message.list.SetInParent()
         for item in value:
             each = tf_protos.AttrValue()
-            _SETTERS[kind](each, item)
-            field = {
-                "string": "s",
-                "int": "i",
-                "float": "f",
-                "bool": "b",
-                "type": "type",
-                "shape": "shape",
-            }[kind]
-            getattr(message.list, field).append(getattr(each, field))
+            _set(each, kind, item)
+            getattr(message.list, _FIELDS[kind]).append(getattr(each, _FIELDS[kind]))
     except (TypeError, ValueError):
         raise _OnlyTensorFlow(f"attribute {attr.name!r} cannot be {value!r}") from None
     return message
 
 
-def _set_shape(message: AttrValue, value: Any) -> None:
-    message.shape.CopyFrom(shape_proto(None if value is None else tuple(value)))
+_FIELDS = {"bool": "b", "float": "f", "int": "i", "shape": "shape", "string": "s", "type": "type"}
+"""The field of an AttrValue that a value of each kind is in."""
 
 
-def _set_text(message: AttrValue, value: Any) -> None:
-    message.s = value.encode() if isinstance(value, str) else value
-
-
-def _set_dtype(message: AttrValue, value: object) -> None:
-    message.type = _number(tf_protos.to_dtype_name(value))
-
-
-def _set_bool(message: AttrValue, value: Any) -> None:
-    message.b = value
-
-
-def _set_integer(message: AttrValue, value: Any) -> None:
-    message.i = value
-
-
-def _set_float(message: AttrValue, value: Any) -> None:
-    message.f = value
-
-
-_SETTERS = {
-    "bool": _set_bool,
-    "float": _set_float,
-    "int": _set_integer,
-    "shape": _set_shape,
-    "string": _set_text,
-    "type": _set_dtype,
-}
+def _set(message: AttrValue, kind: str, value: Any) -> None:
+    if kind == "shape":
+        message.shape.CopyFrom(shape_proto(None if value is None else tuple(value)))
+    elif kind == "type":
+        message.type = _number(tf_protos.to_dtype_name(value))
+    else:
+        setattr(message, _FIELDS[kind], value.encode() if isinstance(value, str) else value)
 
 
 def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:

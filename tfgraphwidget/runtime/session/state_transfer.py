@@ -18,14 +18,13 @@ from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATI
 from tfgraphwidget.runtime.session.transfer_ops import (
     T,
     TransferOps,
-    find_op,
     run,
     run_each,
     unless_finalized,
 )
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import clone_with
-from tfgraphwidget.sources import static_shape
+from tfgraphwidget.sources import find_operation, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
@@ -166,7 +165,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         """Return the op that TensorFlow made for the variable under this name, if no edit has
         changed it.
         """
-        own = find_op(self._transfer_ops.graph, f"{node.name}/{ending}")
+        own = find_operation(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
         return None if own.control_inputs or control_flow_context(own) else own

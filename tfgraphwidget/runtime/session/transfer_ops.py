@@ -18,7 +18,6 @@ from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import find_operation
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
@@ -118,14 +117,6 @@ def _attribute(value: AttributeValue) -> AttrValue:
     if isinstance(value, tf.DType):
         return new(type=value.as_datatype_enum)
     return new(list=new.ListValue(type=[dtype.as_datatype_enum for dtype in value]))
-
-
-def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
-    """Return the op of this name, or None."""
-    try:
-        return find_operation(graph, name)
-    except KeyError:
-        return None
 
 
 def run(
