@@ -424,10 +424,8 @@ def _put_in_place(stage: Path) -> list[str]:
         *(stage / part for part in ("old", "new", "current", "moving")),
     )
     if moving.is_file():
-        whole, names = (
-            old,
-            [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")],
-        )
+        whole = old
+        names = [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")]
     elif current.is_symlink():
         whole, names = stage / current.readlink(), [*_files(old), *_files(new)]
     else:

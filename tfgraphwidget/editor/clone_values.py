@@ -314,10 +314,8 @@ class VariableValues(ABC):
         index = self.index
         handle = index.ids[variable.handle]
         attributes = index.nodes[handle].attr
-        dtype, shape = (
-            sessions.variable_values.numpy_dtype(attributes["dtype"].type),
-            attributes["shape"].shape,
-        )
+        dtype = sessions.variable_values.numpy_dtype(attributes["dtype"].type)
+        shape = attributes["shape"].shape
         array = _as_dtype(value, dtype)
         if array is None:
             name = "string" if dtype is object else np.dtype(dtype).name

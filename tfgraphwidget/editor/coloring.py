@@ -171,10 +171,8 @@ class ColorModel:
         Parameters are those of the op that computes with them, where a variable is read.
         """
         index, measured = self._index, self._evaluator.measured
-        parameters, users = (
-            costs.parameters(index),
-            costs.users(index, find_op_facts(index).depends_on_input),
-        )
+        parameters = costs.parameters(index)
+        users = costs.users(index, find_op_facts(index).depends_on_input)
         at_users = np.zeros(len(index))
         np.add.at(at_users, users, parameters)
         unknown = np.full(len(index), np.nan)

@@ -147,11 +147,9 @@ class Evaluator:
         difference = self._difference if is_after else self._difference_to
         if difference is None:
             return None
-        path, start, index = (
-            self._executor.navigator.path,
-            self._difference_path,
-            self._executor.index,
-        )
+        path = self._executor.navigator.path
+        start = self._difference_path
+        index = self._executor.index
         if path == start:
             return _at_calls(difference.rest.marks(len(index), is_after=is_after), index)
         inside = path[len(start) :] if path[: len(start)] == start else ()

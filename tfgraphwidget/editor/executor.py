@@ -235,10 +235,8 @@ class EditExecutor(EditedGraph):
 
         Raises InvalidArgument if there are not so many.
         """
-        done, undone = (
-            edits.group_batches(self.history.done),
-            edits.group_batches(reversed(self.history.undone)),
-        )
+        done = edits.group_batches(self.history.done)
+        undone = edits.group_batches(reversed(self.history.undone))
         whole = (*done, *undone)
         if type(to) is not int or not 0 <= to <= len(whole):
             count = len(whole)
@@ -292,10 +290,8 @@ class EditExecutor(EditedGraph):
             step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
                 # A rename may give an op the name that another one loses by it.
-                present_ops, removed = (
-                    step.place.index.ids,
-                    {node.name for node in step.patch.remove.nodes},
-                )
+                present_ops = step.place.index.ids
+                removed = {node.name for node in step.patch.remove.nodes}
                 if any(
                     node.name in present_ops and node.name not in removed
                     for node in step.patch.add.nodes

@@ -148,11 +148,9 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
 
 def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
     """The Copy of each scope, once the patch is applied; all have equally many ops."""
-    patch, origin, preview = (
-        _with_pairs(copies.patch, copies.pairs),
-        copies.origin,
-        copies.patch.report.preview,
-    )
+    patch = _with_pairs(copies.patch, copies.pairs)
+    origin = copies.origin
+    preview = copies.patch.report.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 

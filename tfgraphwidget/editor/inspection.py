@@ -76,20 +76,16 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables, self.trainable = (
-                count_variables(index, [op]),
-                count_trainable(index, [op]),
-            )
+            self.variables = count_variables(index, [op])
+            self.trainable = count_trainable(index, [op])
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
             self.name, self.op_type, self.ops = name, "", len(part)
-            self.variables, self.trainable = (
-                count_variables(index, part.ids),
-                count_trainable(index, part.ids),
-            )
+            self.variables = count_variables(index, part.ids)
+            self.trainable = count_trainable(index, part.ids)
             self.functions, self.frames = (), ()
             self.inputs, self.outputs = (
                 tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs)

@@ -191,11 +191,9 @@ def _joining(command: Add) -> _Joining:
             command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
         )
         target = OpenedGraph(source)
-        view, patches, signatures = (
-            opened_navigator(source, target).outermost,
-            (),
-            source.signatures,
-        )
+        view = opened_navigator(source, target).outermost
+        patches = ()
+        signatures = source.signatures
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
@@ -225,10 +223,8 @@ def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
 def _of_graph(
     source: Source, index: GraphIndex, state: BodyState, signature: Signature
 ) -> _Joining:
-    boundary, init = (
-        (dict(signature.inputs), dict(signature.outputs)),
-        "current" if source.has_values else "initial",
-    )
+    boundary = (dict(signature.inputs), dict(signature.outputs))
+    init = "current" if source.has_values else "initial"
     return _Joining(index, state, *boundary, init, _fresh(source))
 
 

@@ -688,10 +688,8 @@ class _OpenFunction:
         outputs = tuple(
             dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs)
         )
-        init, part = (
-            core.executor.default_init(),
-            upstream(index, *outputs) | ops(index, *arguments),
-        )
+        init = core.executor.default_init()
+        part = upstream(index, *outputs) | ops(index, *arguments)
         clone = edits.command_of(
             edits.Clone, core.arguments, part, into="", init=init, graph=core.target
         )

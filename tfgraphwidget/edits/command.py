@@ -309,10 +309,8 @@ class Command(ABC):
             where: The function that the edit was done in, for a comment after the call.
         """
         command = self.as_called()
-        call, name = (
-            f"editor.{command.call_name()}({arguments(command, writer)})",
-            command.result_name(),
-        )
+        call = f"editor.{command.call_name()}({arguments(command, writer)})"
+        name = command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:

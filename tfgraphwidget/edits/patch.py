@@ -550,10 +550,8 @@ def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after a patch that gives ops other names and changes who names them, and nothing
     else.
     """
-    new, removed_handles = (
-        {node.name: node for node in patch.add.nodes},
-        {v.handle for v in patch.remove.variables},
-    )
+    new = {node.name: node for node in patch.add.nodes}
+    removed_handles = {v.handle for v in patch.remove.variables}
     index = replace(
         index,
         collections=_collections(index, patch, set(patch.remove.members)),

@@ -40,10 +40,8 @@ def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRu
     copy = type(runner)()
     copy.CopyFrom(runner)
     copy.enqueue_op_name[:] = map(new_name, runner.enqueue_op_name)
-    copy.queue_name, copy.close_op_name = (
-        new_name(runner.queue_name),
-        new_name(runner.close_op_name),
-    )
+    copy.queue_name = new_name(runner.queue_name)
+    copy.close_op_name = new_name(runner.close_op_name)
     copy.cancel_op_name = new_name(runner.cancel_op_name)
     return copy
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.export.request import Document, ExportRequest, SaveSettings
 
 Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
-_FROZEN, _META = (
-    ("formats.frozen_graph", "write_frozen"),
-    ("formats.meta_graph", "write_meta_graph"),
-)
+_FROZEN = ("formats.frozen_graph", "write_frozen")
+_META = ("formats.meta_graph", "write_meta_graph")
 _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,

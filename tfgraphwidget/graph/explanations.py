@@ -779,10 +779,8 @@ class Explainer:
         if i in self._weights or self._reads_weight(i, j):
             return FROZEN
         # Of half floats only later versions compute with statistics in float32.
-        was, now = (
-            self._before.index.nodes[i].attr.get("T"),
-            self._after.index.nodes[j].attr.get("T"),
-        )
+        was = self._before.index.nodes[i].attr.get("T")
+        now = self._after.index.nodes[j].attr.get("T")
         if detail.before.removeprefix(STATELESS) == detail.after.removeprefix(STATELESS):
             return FROZEN if self._variables else None
         is_norm = {detail.before, detail.after} <= FUSED_BATCH_NORMS
@@ -834,10 +832,8 @@ class Explainer:
         """
         if name not in ARGUMENT_LISTS or self._before.index.types[i] not in FUNCTIONAL_CONTROL_FLOW:
             return False
-        was, now = (
-            _list_of(self._before.index.nodes[i], name),
-            _list_of(self._after.index.nodes[j], name),
-        )
+        was = _list_of(self._before.index.nodes[i], name)
+        now = _list_of(self._after.index.nodes[j], name)
         read = self._before.read(i)
         first = len(read) - len(was)  # a conditional reads what it decides by before
         return len(was) == len(now) and all(

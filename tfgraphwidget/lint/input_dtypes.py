@@ -105,11 +105,9 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
     """
     kinds, codes = index.kinds
     settings = [_settings_of_inputs(index.typing.definition(kind)) for kind in kinds]
-    start, sources, ports = (
-        index.inputs.start.tolist(),
-        index.inputs.values.tolist(),
-        index.ports.tolist(),
-    )
+    start = index.inputs.start.tolist()
+    sources = index.inputs.values.tolist()
+    ports = index.ports.tolist()
     dtypes_of: list[tuple[str, ...] | None] = [None] * len(index)
     looked_up: dict[object, list[tuple[int, str]]] = {}
     wrong: dict[int, list[_WrongDtype]] = {}

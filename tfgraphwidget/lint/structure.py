@@ -131,10 +131,8 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
-            name, named = (
-                index.names[op],
-                text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace"),
-            )
+            name = index.names[op]
+            named = text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
             opened_as = valid_name(named, UNNAMED)
             is_as_opened = name == opened_as or opened_as.lower() in tried_before(name)
             if is_as_opened and not _NAME.fullmatch(named) and named not in index.ids:
@@ -178,11 +176,9 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
         for edge in edges[:MOST_FINDINGS].tolist():
-            source, port, consumer = (
-                int(index.inputs.values[edge]),
-                int(index.ports[edge]),
-                int(owner[edge]),
-            )
+            source = int(index.inputs.values[edge])
+            port = int(index.ports[edge])
+            consumer = int(owner[edge])
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
             k = edge - int(index.inputs.start[consumer])

@@ -152,11 +152,9 @@ class EditRequests:
         ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
         if trust and self._editor.source.trusted:  # another file is meant, which is to be added
-            trust, why = (
-                False,
-                why.replacing(
-                    HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"
-                ),
+            trust = False
+            why = why.replacing(
+                HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"
             )
         return reply_on_page(p.Refusal(why, ops, self.offer(*error.fixes), argument, trust))
 
@@ -489,10 +487,8 @@ def outcome_text(sentence: str, report: Edits) -> str:
     if report.is_nothing:
         reasons = ["Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS]]
         return " ".join(map(on_page, (*report.notes, *reasons)))
-    counts, touched = (
-        counts_text(report),
-        len(report.added) + len(report.removed) + len(report.changed),
-    )
+    counts = counts_text(report)
+    touched = len(report.added) + len(report.removed) + len(report.changed)
     if not sentence:
         sentence = counts
     elif touched > _FEW and not report.renamed:

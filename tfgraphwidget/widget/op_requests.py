@@ -113,10 +113,8 @@ class OpRequests:
         function: object = request.name
         if request.function:
             function = self._namespace.value(request.name)
-            summary, options = (
-                first_line(function),
-                function_parameters(function, max(len(dtypes), 1)),
-            )
+            summary = first_line(function)
+            options = function_parameters(function, max(len(dtypes), 1))
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))

@@ -36,10 +36,8 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     effects, total = list(untrusted.effects), untrusted.total
     if not total:  # they are in functions that no op calls
         uncalled = list(effects_of(index, trust).of_library())
-        effects, total = (
-            [effect for effect in Effect if any(op.effect is effect for op in uncalled)],
-            len(uncalled),
-        )
+        effects = [effect for effect in Effect if any(op.effect is effect for op in uncalled)]
+        total = len(uncalled)
     deeds = _join([_DEEDS[effect] for effect in effects]) or "do more than compute"
     ops = f" ({count_text(total, 'op')})" if total else ""
     return (

@@ -226,10 +226,8 @@ class FileGraph(OpenedFunction):
         """The hash tables that the file's own restoring ops fill, and no initializer: original name
         to present name.
         """
-        stored, is_importable = (
-            self.source.stored,
-            self.source.revive is not None and not self.source.live_refusal,
-        )
+        stored = self.source.stored
+        is_importable = self.source.revive is not None and not self.source.live_refusal
         if stored is None or stored.folder() is None or not is_importable:
             return {}  # a notice says then that they are empty
         new_names = edits.rewire.new_names(self.patches, {})

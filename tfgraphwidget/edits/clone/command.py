@@ -419,15 +419,11 @@ class _CloneSource:
             index.op(name) for name in (*clone.inputs, *self.inputs.instead_names)
         )
         kinds = dict(shared_state(index, op_set, boundary_ops))
-        persistent, first = (
-            persistent_state(index),
-            needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
-        )
-        stays, own, inner = (
-            first_copy.copier.stays,
-            clone.variables != "shared",
-            first_copy.in_functions,
-        )
+        persistent = persistent_state(index)
+        first = needed_ops(index, (), [v.initializer for v in self.variables if v.initializer])
+        stays = first_copy.copier.stays
+        own = clone.variables != "shared"
+        inner = first_copy.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,

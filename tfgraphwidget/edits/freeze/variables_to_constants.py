@@ -141,10 +141,8 @@ class FunctionSpecializer:
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
-        specials, first = (
-            self._specialized_functions(node, references),
-            FIRST_ARGUMENT.get(node.op, 0),
-        )
+        specials = self._specialized_functions(node, references)
+        first = FIRST_ARGUMENT.get(node.op, 0)
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
         node.attr.pop("_gradient_op_type", None)
@@ -159,10 +157,8 @@ class FunctionSpecializer:
                 function.name = (
                     specials[function.name].name if function.name in specials else function.name
                 )
-        types, shapes = (
-            "T" if node.op in WHILE_LOOPS else "Tin",
-            node.attr["output_shapes"].list.shape,
-        )
+        types = "T" if node.op in WHILE_LOOPS else "Tin"
+        shapes = node.attr["output_shapes"].list.shape
         for slot, value in references.items():
             node.attr[types].list.type[slot - first] = value.dtype
         for port, value in gives.items():

@@ -211,10 +211,8 @@ class EdgeMoves:
     def check_names(self) -> None:
         """Raise GraphEditError when more names were given than ops are added."""
         if self._requested_names:
-            count, name_count = (
-                len(self.new_names),
-                len(self.new_names) + len(self._requested_names),
-            )
+            count = len(self.new_names)
+            name_count = len(self.new_names) + len(self._requested_names)
             added = (
                 f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
                 if count

@@ -117,10 +117,8 @@ def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
     """Why an op cannot read a tensor at one of its inputs, as one sentence, as far as the arrays
     show; "" if it can.
     """
-    name, count = (
-        index.names[consumer],
-        int(np.diff(index.inputs.start[consumer : consumer + 2])[0]),
-    )
+    name = index.names[consumer]
+    count = int(np.diff(index.inputs.start[consumer : consumer + 2])[0])
     if not 0 <= k < count:
         has = f"has {count} input{'s' * (count > 1)}" if count else "reads nothing"
         return f"There is no input {k} of {name!r}: it {has}."
@@ -158,10 +156,8 @@ class _Slots:
         )
         self.before: list[bool] = before.tolist()
         csr = index.inputs
-        self.start, self.read = (
-            csr.start.tolist(),
-            list(zip(csr.values.tolist(), index.ports.tolist(), strict=True)),
-        )
+        self.start = csr.start.tolist()
+        self.read = list(zip(csr.values.tolist(), index.ports.tolist(), strict=True))
         self.dtypes: dict[Tensor, str] = {}
         self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else frames_of(index)
 

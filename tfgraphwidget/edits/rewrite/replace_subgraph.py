@@ -462,10 +462,8 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
     """
     changed = {change.name: change for change in first.changed}
     for change in other.changed:
-        before, now = (
-            change.before,
-            changed[change.name].after if change.name in changed else change.before,
-        )
+        before = change.before
+        now = changed[change.name].after if change.name in changed else change.before
         after = type(before)()
         after.CopyFrom(now)
         for k, (old, new) in enumerate(zip(before.input, change.after.input, strict=True)):

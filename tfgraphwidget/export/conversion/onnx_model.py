@@ -101,10 +101,8 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
     The GraphDef gets an Identity of each that is an input or another output already.
     """
     tensors: dict[str, str] = {}
-    names, used_tensors = (
-        {node.name.lower() for node in graph.node},
-        {tensor for _, tensor in signature.inputs},
-    )
+    names = {node.name.lower() for node in graph.node}
+    used_tensors = {tensor for _, tensor in signature.inputs}
     imported: Any = None
     for key, tensor in signature.outputs:
         if tensor in used_tensors:

@@ -391,10 +391,8 @@ def _set_signature_defs(
 ) -> None:
     """Let the signatures name the tensors that represent their inputs and outputs now."""
     index, request = edited.request.index, edited.request
-    before_by_name, now = (
-        {each.name: each for each in edited.signatures},
-        {each.name: each for each in request.signatures},
-    )
+    before_by_name = {each.name: each for each in edited.signatures}
+    now = {each.name: each for each in request.signatures}
     for name in before_by_name.keys() - now.keys():
         del meta.signature_def[name]
     for name in edited.lost:

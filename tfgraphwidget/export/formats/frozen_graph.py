@@ -127,10 +127,8 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
         # Either variables have no values, which present_values refuses, or a queue cannot be filled
         # and stays as it is.
         variables = variables_among(request.index, need)
-        state, why = (
-            ExportedState(variables, present_values(request, variables), (), (), (), {}),
-            error.why,
-        )
+        state = ExportedState(variables, present_values(request, variables), (), (), (), {})
+        why = error.why
     else:
         why = Sentence()
     part, frozen_part, library = _freeze(request, state, kind)

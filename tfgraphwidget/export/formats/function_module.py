@@ -253,10 +253,8 @@ class _TracedModule:
         self.specs = {
             spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)
         }
-        inputs, outputs = (
-            [(key, key) for key in self.specs],
-            [(key, key) for key in self._function.structured_outputs],
-        )
+        inputs = [(key, key) for key in self.specs]
+        outputs = [(key, key) for key in self._function.structured_outputs]
         self.signature = Signature(name, tuple(inputs), tuple(outputs))
 
     def effects(self) -> Iterator[EffectiveOp]:

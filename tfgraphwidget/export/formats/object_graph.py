@@ -138,10 +138,8 @@ class ObjectGraphEdit:
         there = {self._after.names[i] for i in handles(self._after)} & self._before.ids.keys()
         if before & there == after & there:
             return
-        nodes, numbers = (
-            self.objects.nodes,
-            saved_variables(self._original, self._original.graph_def.node),
-        )
+        nodes = self.objects.nodes
+        numbers = saved_variables(self._original, self._original.graph_def.node)
         flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
         bound_inputs = {number for function in functions for number in function.bound_inputs}

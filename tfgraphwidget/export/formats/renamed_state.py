@@ -56,10 +56,8 @@ def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef
     renamed = type(meta)()
     renamed.CopyFrom(meta)
     nodes, objects = renamed.graph_def.node, renamed.object_graph_def.nodes
-    numbers, bound = (
-        saved_variables(meta, meta.graph_def.node),
-        set(bound_variables(meta, meta.graph_def.node)),
-    )
+    numbers = saved_variables(meta, meta.graph_def.node)
+    bound = set(bound_variables(meta, meta.graph_def.node))
     bound_numbers = {numbers[op] for op in bound}
     for old, new in names.items():
         # Keras has two objects of one name, of which functions bind one: an op that they do not

@@ -165,12 +165,10 @@ class _Captures:
         captures: Mapping[tuple[int, int], str],
         used_names: set[str],
     ) -> None:
-        self._index, self._definition, self._captures, self._used_names = (
-            index,
-            definition,
-            captures,
-            used_names,
-        )
+        self._index = index
+        self._definition = definition
+        self._captures = captures
+        self._used_names = used_names
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property

@@ -231,10 +231,8 @@ def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) 
     """The tints and notes of all children and badges; the rows of the editor's own view come
     first.
     """
-    views, levels = (
-        [row for row in rows if row.layouts.saved],
-        [row for row in rows if not row.layouts.saved],
-    )
+    views = [row for row in rows if row.layouts.saved]
+    levels = [row for row in rows if not row.layouts.saved]
     drawings: list[tuple[VisibleGraph | _ClosedItems, dict[str, npt.NDArray[np.intp]]]] = []
     drawings += [(row.layouts.visible, {"child": row.child, "badge": row.badge}) for row in views]
     if levels:
@@ -398,11 +396,9 @@ class _ClosedItems:
             badge_items.append(number[visible.badge_item])
             children.append(np.arange(first, first + len(row.child)))
             badges.append(np.arange(first + len(row.child), len(self.names)))
-        self.kind, self.child, self.badge = (
-            np.concatenate(kinds),
-            np.concatenate(children),
-            np.concatenate(badges),
-        )
+        self.kind = np.concatenate(kinds)
+        self.child = np.concatenate(children)
+        self.badge = np.concatenate(badges)
         self.home_of_op = np.stack(homes, axis=1)
         self.badge_op, self.badge_item = np.concatenate(badge_ops), np.concatenate(badge_items)
 

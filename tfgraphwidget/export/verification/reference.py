@@ -103,10 +103,8 @@ class GraphReference:
         """
         values = next_numbers(self._state.values) if moved else self._state.values
         kind = RemoteSandbox if self.is_remote else Sandbox
-        library, versions = (
-            library_of(self.request.index, self._nodes),
-            self.request.index.extras.versions(),
-        )
+        library = library_of(self.request.index, self._nodes)
+        versions = self.request.index.extras.versions()
         return kind(self._nodes, library, values, self._state.starters, versions=versions)
 
     def is_refused(self) -> bool:

@@ -80,10 +80,8 @@ def _plain_variable(
     if not (definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
-    initializer, initial_value = (
-        find_operation(graph, definition.initializer),
-        _initial_value(graph, definition),
-    )
+    initializer = find_operation(graph, definition.initializer)
+    initial_value = _initial_value(graph, definition)
     synchronization = tf.VariableSynchronization(definition.synchronization)
     aggregation = tf.VariableAggregation(definition.aggregation)
     if not definition.resource:

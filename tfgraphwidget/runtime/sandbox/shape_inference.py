@@ -540,11 +540,9 @@ class _Inference:
 
     def _infer_op(self, name: str, slots: list[tuple[Tensor, Tensor]] | None) -> None:
         """Infer an op, and go on to its consumers if a shape has changed."""
-        after, is_old, first = (
-            self._after,
-            name in self._before.index.ids,
-            name not in self._visited,
-        )
+        after = self._after
+        is_old = name in self._before.index.ids
+        first = name not in self._visited
         self._visited.add(name)
         try:
             shapes = self._shapes_after(name)
@@ -765,10 +763,8 @@ def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
         return _values(graph, read[0], depth + 1)
     if node.op in SIZE_VECTORS:
         # Less the axis.
-        first, last = (
-            int(node.op == "Concat"),
-            len(read) - int(node.op == "ConcatV2"),
-        )
+        first = int(node.op == "Concat")
+        last = len(read) - int(node.op == "ConcatV2")
         parts = [_values(graph, part, depth + 1) for part in read[first:last]]
         return None if None in parts else tuple(size for part in parts for size in part or ())
     if node.op == "GatherV2":

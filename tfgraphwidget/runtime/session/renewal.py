@@ -161,10 +161,8 @@ class Renewal:
         """
         session = self._session
         self._lost += untransferable.end_partial_runs(session)
-        objects, threads = (
-            session_references(session),
-            queue_transfer.runner_threads(session),
-        )
+        objects = session_references(session)
+        threads = queue_transfer.runner_threads(session)
         # While threads of queue runners end they close their queues: those of the old session, let
         # it be. Threads of other code should find the renewed session when their runs in the old
         # one are over.

@@ -525,10 +525,8 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
     count = Counter(stored_data.variable_name(variable.handle) for variable in own.values())
     variables_stored = []
     for key, variable in own.items():
-        name, path = (
-            stored_data.variable_name(variable.handle),
-            "" if key == variable.handle else key,
-        )
+        name = stored_data.variable_name(variable.handle)
+        path = "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored_data.shape(variable.handle))
         variables_stored.append(

@@ -77,11 +77,9 @@ def _register(block: np.ndarray) -> Words:
         lanes = np.zeros(count * length, np.uint8)
         lanes[len(lanes) - len(block) :] = block
     pairs = lanes.view("<u2").reshape(count, length // 2)
-    registers, entries, at = (
-        np.zeros(count, "<u4"),
-        np.empty(count, np.uint32),
-        np.empty(count, np.intp),
-    )
+    registers = np.zeros(count, "<u4")
+    entries = np.empty(count, np.uint32)
+    at = np.empty(count, np.intp)
     low, table = registers.view("<u2")[::2], _table_of_pairs()
     for start in range(0, length // 2, _COLUMNS):
         for column in np.ascontiguousarray(pairs[:, start : start + _COLUMNS].T):

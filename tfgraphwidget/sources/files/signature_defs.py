@@ -151,10 +151,8 @@ def entry_path(
         path.append(call.name)
         visited.add(function)
         definition = library.function(function)
-        nodes, outputs = (
-            definition.node_def,
-            {text.partition(":")[0] for text in definition.ret.values()},
-        )
+        nodes = definition.node_def
+        outputs = {text.partition(":")[0] for text in definition.ret.values()}
 
 
 def shared_functions(

@@ -53,10 +53,8 @@ class CallStructure:
         pairs = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
         for name, (op, port) in pairs.items():
-            shape, dtype = (
-                index.shape(index.ids[op], port or 0),
-                index.dtypes(index.ids[op])[port or 0],
-            )
+            shape = index.shape(index.ids[op], port or 0)
+            dtype = index.dtypes(index.ids[op])[port or 0]
             specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
         return cls.flat(specs, results)
 
@@ -201,10 +199,8 @@ def call_structure(
     """The structure of a ConcreteFunction; None when TensorFlow does not say it. The tf.function
     that it is a trace of knows the defaults and how parameters are passed.
     """
-    signature, kind = (
-        getattr(trace.graph, "structured_input_signature", None),
-        getattr(trace, "function_type", None),
-    )
+    signature = getattr(trace.graph, "structured_input_signature", None)
+    kind = getattr(trace, "function_type", None)
     if not signature or kind is None:
         return None
     args, kwargs = signature

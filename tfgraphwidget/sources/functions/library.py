@@ -261,10 +261,8 @@ def function_nodes(
     the attributes of the call.
     """
     signature = definition.signature
-    ports, names = (
-        _Ports(definition, types),
-        {node.name for node in definition.node_def if node.name[:1] == "^"},
-    )
+    ports = _Ports(definition, types)
+    names = {node.name for node in definition.node_def if node.name[:1] == "^"}
     nodes = [
         _placeholder(arg, definition.arg_attr.get(k), attributes)
         for k, arg in enumerate(signature.input_arg)

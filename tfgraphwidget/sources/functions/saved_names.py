@@ -74,10 +74,8 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
     }
     if len(paths) == len(variables):
         return paths
-    own, saved_names = (
-        Counter(saved.name for saved in variables.values()),
-        checkpoint.variable_names,
-    )
+    own = Counter(saved.name for saved in variables.values())
+    saved_names = checkpoint.variable_names
     count = Counter(saved_names.values())
     key_of_name = {name: key for key, name in saved_names.items() if count[name] == 1}
     name_of_handle = {
