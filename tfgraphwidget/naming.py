@@ -317,9 +317,8 @@ def identifier(scope: str) -> str:
     ('my_copy_1', '_2nd', 'lambda_')
     """
     text = _IDENTIFIER.sub("_", scope).strip("_") or "copy"
-    if (
-        keyword.iskeyword(text) or text == "editor"
-    ):  # `editor` is what the printed lines call the editor
+    if keyword.iskeyword(text) or text == "editor":
+        # `editor` is what the printed lines call the editor.
         return f"{text}_"
     return f"_{text}" if text[0].isdigit() else text
 

@@ -121,9 +121,8 @@ class _Lazy:
 
     def __instancecheck__(self, thing: object) -> bool:
         bind()
-        with suppress(
-            TensorFlowUnsupported
-        ):  # nothing is an instance of a class that a release does not have
+        with suppress(TensorFlowUnsupported):
+            # Nothing is an instance of a class that a release does not have.
             return is_loaded() and isinstance(thing, self.resolve())
         return False
 

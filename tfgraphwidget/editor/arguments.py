@@ -253,9 +253,8 @@ class ArgumentResolver:
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
         outputs = edits.rewire.outputs_of(index, part)
-        if (
-            len(outputs) > 1 and part not in index.ids
-        ):  # of an op with several, only those that have consumers
+        if len(outputs) > 1 and part not in index.ids:
+            # Of an op with several, only those that have consumers.
             selection = part if isinstance(part, Selection) else selectors.scope(index, part)
             outputs = tuple(name for name in outputs if name in selection.boundary[1]) or outputs
         if len(outputs) != 1:

@@ -376,9 +376,8 @@ class Evaluator:
             )
         if not names and strict:
             names = tuple(default_outputs(now.index, feeds))
-        elif (
-            not names
-        ):  # without a training step, which would run for what reads a variable after it
+        elif not names:
+            # Without a training step, which would run for what reads a variable after it.
             with contextlib.suppress(GraphEditError):
                 names = tuple(_before_updates(now.index, default_outputs(now.index, feeds)))
         return {name: matching.original(name) for name in names}

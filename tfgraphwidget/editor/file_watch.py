@@ -81,9 +81,8 @@ class FileWatch:
             self._pending = stamp
             return ""
         self._stamp = self._pending = stamp
-        if self._content and self._content == _content_of(
-            self.path
-        ):  # touched, or written as it was
+        if self._content and self._content == _content_of(self.path):
+            # Touched, or written as it was.
             return ""
         self._content = b""
         sentence = (

@@ -292,9 +292,8 @@ def _module_boundary(
     command.check_options()
     if command.selection is None:
         unused: tuple[str, ...] = ()
-        if (
-            command.inputs and command.outputs
-        ):  # else it is the whole function, or all that its results need
+        if command.inputs and command.outputs:
+            # Else it is the whole function, or all that its results need.
             unused = unused_inputs(
                 index, command.inputs, between(index, command.inputs, command.outputs).mask
             )

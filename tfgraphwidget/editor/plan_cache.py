@@ -70,7 +70,6 @@ def _is_same(one: edits.Clone, other: edits.Clone) -> bool:
     """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
     try:
         return bool(one == other)
-    except (
-        Exception
-    ):  # of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given
+    except Exception:
+        # Of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given.
         return False

@@ -44,9 +44,8 @@ def replay(
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.command_name}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
-            except (
-                Exception
-            ) as error:  # what TensorFlow or Python say of a value that no command takes
+            except Exception as error:
+                # What TensorFlow or Python say of a value that no command takes.
                 message = kind_and_reason(error)
                 raise GraphEditError(
                     f"Edit {number} ({edit.command_name}) cannot be done: {message}; fix it, or "

@@ -309,9 +309,8 @@ def _graph_to_save(
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
     is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
-    if is_plain or (
-        request.function is not None and request.read_only
-    ):  # whose modules have its signatures
+    if is_plain or (request.function is not None and request.read_only):
+        # Whose modules have its signatures.
         return request
     return replace(request, signatures=requested_signatures(core, *requested))
 

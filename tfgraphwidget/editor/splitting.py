@@ -164,12 +164,8 @@ class Split(Sequence[E], Generic[E]):
             )
         inputs, named = self._free_inputs, self._core.arguments.feeds
         values: dict[str, object] = {}
-        for (
-            key,
-            value,
-        ) in (
-            feeds.items()
-        ):  # the whole may have been edited since: its inputs need not be in it now
+        for key, value in feeds.items():
+            # The whole may have been edited since: its inputs need not be in it now.
             values |= {key: value} if key in inputs else named({key: value})
         return values
 

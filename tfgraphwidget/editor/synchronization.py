@@ -111,9 +111,8 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     order of `after`.
     """
     ours, theirs = store_of(after), store_of(before)
-    if not len(ours.variables) or not len(
-        theirs.variables
-    ):  # constants are compared by the graphs' difference
+    if not len(ours.variables) or not len(theirs.variables):
+        # Constants are compared by the graphs' difference.
         return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
     return _changes_of(compare_stores(ours, theirs, pairs, Tolerance.of(None)))

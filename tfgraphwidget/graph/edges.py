@@ -521,9 +521,8 @@ def replace_rows(
     pair of arrays, which have one for each value (of `csr`, of `rows`).
     """
     counts_before, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
-    if np.array_equal(
-        counts_before, counts
-    ):  # nearly always, since most edits change which op an input reads
+    if np.array_equal(counts_before, counts):
+        # Nearly always, since most edits change which op an input reads.
         places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(
             csr.start[order] - rows.start[:-1], counts
         )

@@ -34,9 +34,8 @@ def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
         number = index.op(op)
         if port is None or port < len(index.typing.dtypes(index.nodes[number])):
             continue
-        if port < (
-            count := len(index.dtypes(number))
-        ):  # asked last, since it looks at every edge of the graph
+        if port < (count := len(index.dtypes(number))):
+            # Asked last, since it looks at every edge of the graph.
             continue
         # What an op that TensorFlow does not know lacks is not known.
         if index.typing.definition(index.types[number]) is not None:

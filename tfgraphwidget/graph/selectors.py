@@ -57,9 +57,8 @@ def ops(
     Args:
         is_named: Whether ops were named, which may be none at all; None: if there are names.
     """
-    filters: list[
-        tuple[Mask, str]
-    ] = []  # each with its argument as Python writes it, or "" where it cannot
+    # Each with its argument as Python writes it, or "" where it cannot.
+    filters: list[tuple[Mask, str]] = []
     if type is not None:
         filters.append((_of_types(index, _texts(type)), f"type={_one_or_list(_texts(type))}"))
     if scope is not None:

@@ -328,9 +328,8 @@ def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
     ops, named = shared_names(index)
     keys = [key or index.names[op] for op, key in zip(ops.tolist(), named, strict=True)]
     prefix = f"{scope}/".lower() if scope else ""
-    if (
-        prefix not in "\n".join(keys).lower()
-    ):  # mostly the scope is new; a thousand keys at once take no time
+    if prefix not in "\n".join(keys).lower():
+        # Mostly the scope is new; a thousand keys at once take no time.
         return set()
     return {key for key in keys if key.lower().startswith(prefix)}
 

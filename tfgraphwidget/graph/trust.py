@@ -229,9 +229,8 @@ class Effects:
 
         `of_graph` names an op of a function once; here it is with every op that calls the function.
         """
-        inside: dict[
-            tuple[object, ...], tuple[EffectiveOp, ...]
-        ] = {}  # by the function and its arguments
+        # By the function and its arguments.
+        inside: dict[tuple[object, ...], tuple[EffectiveOp, ...]] = {}
         for node in self._suspects():
             name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)

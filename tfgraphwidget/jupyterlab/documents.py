@@ -275,9 +275,8 @@ class Document:
         return tuple(step.command for step in self.editor._core.executor.history.done)
 
     def _follow(self) -> None:
-        if (
-            self.editor._core.source is not self._source
-        ):  # the file has changed, and was opened again
+        if self.editor._core.source is not self._source:
+            # The file has changed, and was opened again.
             self._source, self._stamp = self.editor._core.source, _stamp(self.path)
             file_watch = self.editor._core.file_watch
             self._base = self._saved = file_watch.edits if file_watch is not None else ()

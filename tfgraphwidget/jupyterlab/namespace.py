@@ -29,9 +29,8 @@ Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is not a variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
-_opened: list[
-    tuple[weakref.ref[object], weakref.ref[GraphEditor]]
-] = []  # what was opened here, and its editor
+# What was opened here, and its editor.
+_opened: list[tuple[weakref.ref[object], weakref.ref[GraphEditor]]] = []
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:

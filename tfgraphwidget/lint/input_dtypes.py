@@ -54,9 +54,8 @@ def _finding(
     fix: Command | None = None
     call = either(f": editor.connect(tensor, {node.name!r}, {edge.k})", "")
     way = f"connect a tensor of {edge.expected}" + call
-    if edge.dtype == edge.expected.removesuffix(
-        "_ref"
-    ):  # what changes a variable reads a value, as of a frozen one
+    if edge.dtype == edge.expected.removesuffix("_ref"):
+        # What changes a variable reads a value, as of a frozen one.
         fix = Remove(selectors.ops(index, node.name))
         way = "connect a variable" + call + "; or remove it" + either(f": {fix.code()}", "")
     elif setting is not None:

@@ -74,9 +74,8 @@ class RequestLoop:
                 if not self._delivery.repeat(number, request):
                     self._send(number, request, self._reply(cancelling, number, request))
                 is_answered = True
-        except (
-            KeyboardInterrupt
-        ) as interrupt:  # in the moment before Cancelling is there, or after it
+        except KeyboardInterrupt as interrupt:
+            # In the moment before Cancelling is there, or after it.
             if not is_answered:
                 self._send(number, request, self._responder.refuse(number, request, interrupt))
 

@@ -142,9 +142,8 @@ class LiveGraph:
         if source.session is not None:
             sessions.variable_values.check_session(source.session, source.live())
             sessions.watch_partial_runs(source.session)
-        self._members: list[
-            tuple[Patch, Members]
-        ] = []  # patches, and what collections held before each
+        # Patches, and what collections held before each.
+        self._members: list[tuple[Patch, Members]] = []
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of
@@ -273,9 +272,8 @@ class LiveGraph:
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = edits.without_hidden(collections, variables, hidden)
         record = self._record()
-        if (
-            record.functions
-        ):  # who imports what was saved before an undo calls functions that the undo has hidden
+        if record.functions:
+            # Who imports what was saved before an undo calls functions that the undo has hidden.
             record.functions -= reachable_functions(body.functions(), body, nodes).keys()
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions

@@ -117,9 +117,8 @@ def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
         extras = with_contexts(extras, contexts)
     if add.runners or remove.runners:
         others = list(index.extras.runners())
-        for runner in (
-            remove.runners
-        ):  # there may be two alike; one that is not there is ignored, as in a live graph
+        for runner in remove.runners:
+            # There may be two alike; one that is not there is ignored, as in a live graph.
             if runner in others:
                 others.remove(runner)
         extras = with_runners(extras, (*others, *add.runners))

@@ -80,13 +80,11 @@ class SavedState:
         names = {now: name for now, name in self.names(edits).items() if now in ids}
         values = {name: tensor for name, tensor in self.values(edits).items() if name in ids}
         tables = [op for op, name in names.items() if name in saved.tables]
-        if (
-            source.stored is not None and source.stored.folder() is not None
-        ):  # whose import has filled all others
+        if source.stored is not None and source.stored.folder() is not None:
+            # Whose import has filled all others.
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        if (
-            not edits and not saved.edits and source.stored is not None
-        ):  # the import has loaded these
+        if not edits and not saved.edits and source.stored is not None:
+            # The import has loaded these.
             values = {
                 name: tensor
                 for name, tensor in values.items()

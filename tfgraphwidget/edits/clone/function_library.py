@@ -193,9 +193,8 @@ def _names_in_target(
     differ = [name for name in there if elsewhere and target.extras.function(name) != bodies[name]]
     calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
     pending = [*functions, *sorted(differ)]
-    while (
-        pending
-    ):  # a function that calls one with a new name must change too, and so have a new name itself
+    while pending:
+        # A function that calls one with a new name must change too, and so have a new name itself.
         name = pending.pop()
         if names.get(name, name) == name:
             names[name] = take_free_name(

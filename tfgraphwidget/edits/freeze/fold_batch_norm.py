@@ -490,9 +490,8 @@ class _Making:
         self._context, self._values = context, values
         index = self.index = context.index
         self._rewriter = ConsumerRewriter(index)
-        self._nodes: dict[
-            tuple[int, int], NodeDef
-        ] = {}  # by op and input slot: the constant that it reads now
+        # By op and input slot: the constant that it reads now.
+        self._nodes: dict[tuple[int, int], NodeDef] = {}
         self._more: list[NodeDef] = []
         self._functions: list[FunctionDef] = []
         self._renamed: list[tuple[str, str]] = []

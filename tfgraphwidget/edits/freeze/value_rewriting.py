@@ -268,9 +268,8 @@ class ValueRewriter:
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
-        self.assigned: dict[
-            str, str
-        ] = {}  # by op that reads a variable, what was assigned to it before
+        # By op that reads a variable, what was assigned to it before.
+        self.assigned: dict[str, str] = {}
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
         """By input slot the references that an op is given."""

@@ -82,9 +82,8 @@ class ObfuscateNames(Command):
         """
         index = context.index
         arguments = {split_tensor(name)[0] for name in context.arguments}
-        if (
-            context.function or context.boundary is not None
-        ):  # callers find the state by the names of its ops
+        if context.function or context.boundary is not None:
+            # Callers find the state by the names of its ops.
             arguments |= {
                 index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
             }

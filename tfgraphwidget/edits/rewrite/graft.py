@@ -65,9 +65,8 @@ def graft_function(
     )
     instead = {f"{into}/{name}": end for name, end in stands.items()}
     added = [node for node in patch.add.nodes if node.name not in instead]
-    if (
-        traced.graph is not None
-    ):  # live variables need no ops that initialize them, and gradients know the FuncGraph
+    if traced.graph is not None:
+        # Live variables need no ops that initialize them, and gradients know the FuncGraph.
         own = {f"{into}/{node.name}": node for node in traced.index.nodes}
         added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
         traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))

@@ -650,9 +650,8 @@ class _Round:
         self.rewriter = ConsumerRewriter(index)
         self.nodes: list[NodeDef] = []
         self.new: dict[tuple[int, int], str] = {}  # old tensor -> new one
-        self.waits: dict[
-            tuple[int, int], tuple[str, ...]
-        ] = {}  # old tensor -> control inputs for its consumers
+        # Old tensor -> control inputs for its consumers.
+        self.waits: dict[tuple[int, int], tuple[str, ...]] = {}
         self.removed: set[int] = set()
         self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []

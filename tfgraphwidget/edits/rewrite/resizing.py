@@ -328,9 +328,8 @@ class Resizing:
                 continue
             try:
                 inner = self.context.enter(node.name, reference.label, shapes)
-            except (
-                GraphEditError
-            ):  # the body is damaged: TensorFlow says what it thinks of the call
+            except GraphEditError:
+                # The body is damaged: TensorFlow says what it thinks of the call.
                 continue
             try:
                 patch = self._plan_body(inner, argument_sizes)

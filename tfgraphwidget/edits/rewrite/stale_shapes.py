@@ -217,9 +217,8 @@ def _target_numbers(
     ]
     stand_ins = iter([number for number, size in zip(numbers, before, strict=True) if size is None])
     for k, entry in enumerate(target):
-        if (
-            sizes[k] is None and entry.value is None
-        ):  # `tf.shape(x)[0]`: the unknown dimensions, in their order
+        if sizes[k] is None and entry.value is None:
+            # `tf.shape(x)[0]`: the unknown dimensions, in their order.
             sizes[k] = next(stand_ins, None)
     rest, whole = prod(size for size in sizes if size is not None), prod(numbers)
     if sizes.count(None) == 1 and rest and whole % rest == 0:

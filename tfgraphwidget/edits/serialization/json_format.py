@@ -150,9 +150,8 @@ def decode(data: object) -> Any:
 def _array_of(value: object) -> Array:
     try:
         return np.asarray(value)
-    except (
-        Exception
-    ) as error:  # a symbolic tensor says with an exception of its own that it has no value
+    except Exception as error:
+        # A symbolic tensor says with an exception of its own that it has no value.
         raise NotEncodable(f"a {type(value).__name__} without a value") from error
 
 

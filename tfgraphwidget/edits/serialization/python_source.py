@@ -172,9 +172,8 @@ class _ExpressionWriter:
                 if expression.text == free
                 else {**expression.statements, free: f"{free} = {expression.text}"}
             )
-            if any(
-                statements.get(name, text) != text for name, text in more.items()
-            ):  # two closures, one name
+            if any(statements.get(name, text) != text for name, text in more.items()):
+                # Two closures, one name.
                 return SourceExpression(
                     own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")}
                 )

@@ -97,9 +97,8 @@ def _function(graph: GraphDef, signature: Signature) -> Any:
     nodes = {node.name: node for node in graph.node}
     for key, tensor in signature.inputs:
         attributes = nodes[split_tensor(tensor)[0]].attr
-        shape: Any = attributes[
-            "shape"
-        ].shape  # TensorShape takes a TensorShapeProto; its stubs do not say so
+        # TensorShape takes a TensorShapeProto; its stubs do not say so.
+        shape: Any = attributes["shape"].shape
         specs[key] = tf.TensorSpec(
             tf.TensorShape(shape), tf.as_dtype(attributes["dtype"].type), key
         )

@@ -239,9 +239,8 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
     added = set()
-    converted: list[
-        str
-    ] = []  # ops that the model restores, and that freezing has replaced under their own names
+    # Ops that the model restores, and that freezing has replaced under their own names.
+    converted: list[str] = []
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")

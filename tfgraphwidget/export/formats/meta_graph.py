@@ -165,9 +165,8 @@ def add_collections(
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
                 keys.append(str(key))
     for key, members in index.collections.items():
-        if (
-            key != _GLOBAL and key in there and not there[key].issuperset(members)
-        ):  # of before the last edits
+        if key != _GLOBAL and key in there and not there[key].issuperset(members):
+            # Of before the last edits.
             networkx_extras.add_collection(meta_graph, index, key)
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
@@ -186,9 +185,8 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
             [cast("ContextDef", kind.FromString(proto)) for proto in protos], index
         )
         del meta_graph.collection_def[key]
-    for context in (
-        contexts
-    ):  # a loop whose conditional is gone is an outermost one now, of another collection
+    for context in contexts:
+        # A loop whose conditional is gone is an outermost one now, of another collection.
         protos = meta_graph.collection_def[COLLECTIONS[context.DESCRIPTOR.name]].bytes_list.value
         protos.append(context.SerializeToString(deterministic=True))
 
@@ -477,9 +475,8 @@ def file_meta_graph(
     unedited: Mapping[str, CollectionDef] = {}
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
-        if (
-            original.graph_def.node == meta_graph.graph_def.node
-        ):  # else they may name what is not there
+        if original.graph_def.node == meta_graph.graph_def.node:
+            # Else they may name what is not there.
             unedited = original.collection_def
         lost = (
             original.collection_def.keys()
@@ -528,9 +525,8 @@ def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare:
         if original.HasField(key) and (has_saver or key != "saver_def"):
             getattr(meta_graph, key).CopyFrom(getattr(original, key))
     meta_graph.asset_file_def.extend(original.asset_file_def)
-    if not is_version(
-        meta_graph.meta_info_def.tensorflow_version or "1.0"
-    ):  # TensorFlow would refuse the file for it
+    if not is_version(meta_graph.meta_info_def.tensorflow_version or "1.0"):
+        # TensorFlow would refuse the file for it.
         meta_graph.meta_info_def.ClearField("tensorflow_version")
 
 

@@ -90,12 +90,10 @@ class ObjectGraphEdit:
         self._old = {
             function.signature.name: function for function in original.graph_def.library.function
         }
-        self._added: dict[
-            str, int
-        ] = {}  # tensors of new handles, with the numbers of their objects
-        self._new: dict[
-            str, FunctionDef
-        ] = {}  # functions of signatures, by the name that they have in the file
+        # Tensors of new handles, with the numbers of their objects.
+        self._added: dict[str, int] = {}
+        # Functions of signatures, by the name that they have in the file.
+        self._new: dict[str, FunctionDef] = {}
         self._reachable = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
@@ -407,9 +405,8 @@ class ObjectGraphEdit:
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         tensors = dict(now.inputs)
         for key, new in renamed.items():
-            if key not in fields or not fields[key].HasField(
-                "tensor_spec_value"
-            ):  # sparse or ragged: several tensors
+            if key not in fields or not fields[key].HasField("tensor_spec_value"):
+                # Sparse or ragged: several tensors.
                 continue
             op, port = pairs(self._after, [tensors[new]])[0]
             declared = fields[key].tensor_spec_value.shape

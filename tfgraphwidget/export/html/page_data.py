@@ -97,9 +97,8 @@ def comparison_texts(value: AttrValue) -> list[str]:
     texts = list[str]()
     try:
         value_holds(texts.append)(value)
-    except (
-        Exception
-    ):  # a damaged value can fail anywhere in TensorFlow or numpy; a query does not find it
+    except Exception:
+        # A damaged value can fail anywhere in TensorFlow or numpy; a query does not find it.
         return []
     return texts if sum(map(len, texts)) <= _MOST else []
 

@@ -59,9 +59,8 @@ class Candidates:
         self._constants: dict[tuple[int, int], bool] = {}
         self._readers: dict[str, op_predicates.AttributeValues] = {}
         self._expressions: dict[str, Callable[[str], bool]] = {}
-        self._output_ports: dict[
-            int, int
-        ] = {}  # of a node by id the highest port that is an output of the pattern
+        # Of a node by id the highest port that is an output of the pattern.
+        self._output_ports: dict[int, int] = {}
         for output in pattern.outputs:
             if isinstance(output, Node | Variable):
                 node = id(pattern.resolve(output))

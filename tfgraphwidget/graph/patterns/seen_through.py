@@ -49,9 +49,8 @@ def seen_through(index: GraphIndex) -> SeenThrough:
     first = start[:-1][mask]
     op[mask], port[mask] = index.inputs.values[first], index.ports[first]
     free = np.diff(index.controls.start) == 0
-    for _ in range(
-        len(index).bit_length() + 1
-    ):  # each round doubles how far an op looks; a cycle ends it
+    for _ in range(len(index).bit_length() + 1):
+        # Each round doubles how far an op looks; a cycle ends it.
         further = mask[op] & mask
         if not further.any():
             break

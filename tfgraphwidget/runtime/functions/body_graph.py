@@ -259,9 +259,8 @@ def _expand(
     node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]
 ) -> Iterator[NodeDef]:
     function = node.attr["f"].func.name if node.op in FUNCTION_CALLS else ""
-    if (
-        not function or function in around or function not in index.functions
-    ):  # one that calls itself stays a call
+    if not function or function in around or function not in index.functions:
+        # One that calls itself stays a call.
         copy = tf.compat.v1.NodeDef()
         copy.CopyFrom(node)
         yield copy

@@ -192,9 +192,8 @@ class _ContextBuilder:
             was_left_out = (
                 control_flow_context(op) is None and control_flow_context(like) is not None
             )
-            if (
-                not source.is_fetchable(like) and not was_left_out
-            ):  # a copy without the loop or conditional runs as any op
+            if not source.is_fetchable(like) and not was_left_out:
+                # A copy without the loop or conditional runs as any op.
                 graph.prevent_fetching(op)
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):

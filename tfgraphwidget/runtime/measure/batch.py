@@ -45,9 +45,8 @@ def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
             patch = Patch(changed=tuple(_changed_inputs(index, (batch, other))))
             if not patch.changed:
                 return _without_unknown(index)
-            with suppress(
-                GraphEditError
-            ):  # a size is baked in somewhere, or a window is larger than an image of 1
+            with suppress(GraphEditError):
+                # A size is baked in somewhere, or a window is larger than an image of 1.
                 return _without_unknown(apply_patch(index, infer_patch_shapes(index, patch)))
     tensors = [(op, port) for op in range(len(index)) for port in range(len(index.dtypes(op)))]
     shapes = {(index.names[op], port): index.shape(op, port) for op, port in tensors}

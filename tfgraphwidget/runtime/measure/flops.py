@@ -163,9 +163,8 @@ def flops(index: GraphIndex) -> Floats:
     for i, code in enumerate(codes.tolist()):
         name = names[code]
         if name in COUNTED:
-            with suppress(
-                _Unknown, LookupError
-            ):  # a LookupError: of an op without the inputs of its type
+            with suppress(_Unknown, LookupError):
+                # A LookupError: of an op without the inputs of its type.
                 costs[i] = _COUNTS[name](_Op(index, i))
         elif name in silent:
             costs[i] = 0
@@ -213,9 +212,8 @@ class _CallCosts:
                 return np.nan
             try:
                 inner = open_function(function, body, index, op)
-            except (
-                GraphEditError
-            ):  # damaged, or not there: what calls it can be looked at all the same
+            except GraphEditError:
+                # Damaged, or not there: what calls it can be looked at all the same.
                 return np.nan
             inner_index = with_input_shapes(
                 body_index(inner),

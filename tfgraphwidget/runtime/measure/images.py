@@ -32,9 +32,8 @@ def gray_images(value: Array) -> tuple[GrayImage, ...]:
     """
     if value.dtype.kind in "OSU" or value.size < 2:
         return ()
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # means at the ends of float64, and of infinities
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Means at the ends of float64, and of infinities.
         return tuple(_images(value))
 
 

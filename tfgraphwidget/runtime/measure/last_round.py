@@ -156,9 +156,8 @@ class _Keeper:
         blocks = list(enclosing_blocks(self.index, op))
         if dtype in HANDLE_DTYPES or not any(isinstance(block, Loop) for block in blocks):
             return KeptTensor(tensor)
-        if (
-            self.index.types[op] in ENTER | NEXT
-        ):  # what enters, or goes on to the next round, is what it was before
+        if self.index.types[op] in ENTER | NEXT:
+            # What enters, or goes on to the next round, is what it was before.
             source, source_port = split_input(self.index.nodes[op].input[0])
             return self.keep(f"{source}:{source_port}")
         if isinstance(blocks[0], Loop) and op in blocks[0].exits:

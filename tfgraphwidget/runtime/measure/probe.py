@@ -324,9 +324,8 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
         try:
             return run(tensors)
         except SessionRefused as refusal:
-            if isinstance(
-                refusal.__cause__, tf.errors.InvalidArgumentError
-            ):  # a branch was not taken, perhaps
+            if isinstance(refusal.__cause__, tf.errors.InvalidArgumentError):
+                # A branch was not taken, perhaps.
                 raise refusal.__cause__ from refusal
             raise
 
@@ -335,9 +334,8 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     except SessionRefused as refusal:
         if refusal.code != _NOT_TAKEN:
             raise
-        raise _not_taken(
-            list(rounds.tensors)
-        ) from refusal  # by their own names, not those of what keeps them
+        # By their own names, not those of what keeps them.
+        raise _not_taken(list(rounds.tensors)) from refusal
     values = {name: stats.value for name, stats in results.items()}
     stats = []
     for name, place in rounds.tensors.items():

@@ -19,9 +19,8 @@ from tfgraphwidget.runtime.measure.probe import bars_text
 Array = np.ndarray
 
 BLOCK = 1 << 15  # elements that are compared at once: 128 KB of float32, two of which fit a cache
-ALONE = (
-    1 << 13
-)  # elements of float64 of which BLAS gives no product to threads: these wait for each
+# Elements of float64 of which BLAS gives no product to threads: these wait for each.
+ALONE = 1 << 13
 # other, on a busy machine a hundred times as long as the product takes
 BINS = 16  # of a histogram: both fit beside each other in a line
 SAMPLE = 4_096  # elements that a histogram counts: its bars have 8 heights

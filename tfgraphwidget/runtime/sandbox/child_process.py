@@ -227,9 +227,8 @@ def _limit_memory() -> None:
     """Let the process have so much more memory and no more: an allocation beyond it fails, and the
     kernel's do not.
     """
-    with contextlib.suppress(
-        ImportError, OSError, ValueError
-    ):  # on Windows, and where there is no /proc
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        # On Windows, and where there is no /proc.
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])

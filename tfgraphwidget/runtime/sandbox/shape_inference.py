@@ -117,9 +117,8 @@ class ShapeInferenceSandbox:
                 return self._loop_shapes(node, self._inputs(op))
             if node.op in BRANCHES:
                 return self._branch_shapes(node, self._inputs(op)[1:])
-            if (
-                node.op in self._view.functions()
-            ):  # TensorFlow infers nothing of an op whose type is a function
+            if node.op in self._view.functions():
+                # TensorFlow infers nothing of an op whose type is a function.
                 return self._function_shapes(node, self._inputs(op))
             self._cached_outputs[op] = self._build(op)
             return [_shape(tensor) for tensor in self._cached_outputs[op]]
@@ -188,9 +187,8 @@ class ShapeInferenceSandbox:
         node.attr["dtype"].type = number
         node.attr["shape"].shape.CopyFrom(shape_proto(shape))
         tensor = self._new_op(node, [])[0]
-        if (
-            shape is not None and None not in shape
-        ):  # unknown dimensions are the same ones in one tensor only
+        if shape is not None and None not in shape:
+            # Unknown dimensions are the same ones in one tensor only.
             self._shared[key] = tensor
         return tensor
 
@@ -229,9 +227,8 @@ class ShapeInferenceSandbox:
         for attr in definition.attr:
             if attr.name in node.attr:
                 new.attr[attr.name].CopyFrom(node.attr[attr.name])
-        new.attr[
-            "_kernel"
-        ].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
+        # Shape functions run what computes their inputs: sources/inference/shapes.py.
+        new.attr["_kernel"].s = b"none"
         return _ask_tensorflow(lambda: self._outputs(new, tensors, definition))
 
     def _outputs(
@@ -547,9 +544,8 @@ class _Inference:
         try:
             shapes = self._shapes_after(name)
         except ShapeRefused as reason:
-            if (
-                not self._is_whole and len(after.own) > 1
-            ):  # what it reads may still become something else
+            if not self._is_whole and len(after.own) > 1:
+                # What it reads may still become something else.
                 raise _NeedsAllRanks from reason
             if not is_old or self._shapes_before(name) is not None:
                 raise self._refusal(name, slots, str(reason)) from reason

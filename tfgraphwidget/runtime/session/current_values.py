@@ -50,9 +50,8 @@ def find_state_op(index: GraphIndex, name: str) -> int | None:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
     op, visited = index.ids[name], set()
-    while (
-        index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited
-    ):  # files may hold circles
+    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited:
+        # Files may hold circles.
         visited.add(op)
         op = index.input_lists[op][0]
     return op if index.types[op] in HANDLES | CONSTANTS else None

@@ -199,16 +199,14 @@ class _Readers:
             if consumer is not None:
                 return _Found((f"{node.name}/{consumer[0]}", consumer[1]), frozenset())
             results = [each.results for label, each in of_calls.items() if label != "cond"]
-            if (
-                node.op in WHILE_LOOPS
-            ):  # what a step gives the next one takes; without a step an argument is a result
+            if node.op in WHILE_LOOPS:
+                # What a step gives the next one takes; without a step an argument is a result.
                 new = frozenset().union(*results) - arguments
                 arguments |= new
                 waiting += new
                 reached |= arguments
-            elif (
-                results
-            ):  # of branches all have to give it on: a model may add a dimension in one of them
+            elif results:
+                # Of branches all have to give it on: a model may add a dimension in one of them.
                 reached |= frozenset.intersection(*results)
         return _Found(None, frozenset(reached))
 

@@ -379,9 +379,8 @@ class IteratorTransfer(_ReadableState[bytes]):
         makers = [
             op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name
         ]
-        if (
-            not makers and name in self._transfer_ops.record.hidden
-        ):  # that of a rename, whose new op has what it held
+        if not makers and name in self._transfer_ops.record.hidden:
+            # That of a rename, whose new op has what it held.
             return False
         if len(makers) != 1:
             self._lose(

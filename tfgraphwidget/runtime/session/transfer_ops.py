@@ -88,9 +88,8 @@ class TransferOps:
                     raise
                 record.transfer_ops |= {key: node.name for key, node in new.items()}
             names = set(record.transfer_ops.values())
-            if (
-                not names <= record.hidden
-            ):  # an edit that fails shows again all that came while it was under way
+            if not names <= record.hidden:
+                # An edit that fails shows again all that came while it was under way.
                 hide(self.graph, names)
 
     def _scope(self) -> str:

@@ -122,9 +122,8 @@ def _places(objects: Sequence[TrackableObject], target: EagerStore) -> list[_Pla
     if target.root is None:
         return []
     names = {id(variable.handle): name for name, variable in target.by_name.items()}
-    children: dict[
-        int, Mapping[str, object]
-    ] = {}  # of live objects by id: there may be thousands of places
+    # Of live objects by id: there may be thousands of places.
+    children: dict[int, Mapping[str, object]] = {}
     places, visited = [], {_ROOT}
     line = deque([(_ROOT, "", 0)])
     while line:

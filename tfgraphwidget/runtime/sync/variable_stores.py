@@ -310,9 +310,8 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     rows = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
     optimizer = getattr(model, "optimizer", None) if slots else None
     if optimizer is not None:
-        kind = type(
-            optimizer
-        ).__name__.lower()  # its own name has a number in a process that has several
+        # Its own name has a number in a process that has several.
+        kind = type(optimizer).__name__.lower()
         below = sorted(
             ((path.replace("/", "_"), path) for path, _ in variables),
             key=lambda pair: -len(pair[0]),

@@ -144,9 +144,8 @@ def _missing_ops(key: str, data: bytes, there: Collection[str]) -> Iterator[str]
     assert kind is not None
     try:
         message = kind.FromString(data)
-    except (
-        Exception
-    ):  # protobuf's own exception has no public name; the import says that the entry is damaged
+    except Exception:
+        # Protobuf's own exception has no public name; the import says that the entry is damaged.
         return
     fields = {
         "VariableDef": ("variable_name", "initializer_name", "snapshot_name"),

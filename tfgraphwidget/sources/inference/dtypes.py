@@ -105,9 +105,8 @@ class OpTypes:
     def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type or of the function of that name; None when there is neither."""
         definition = self._definitions.get(op_type)
-        if (
-            definition is None
-        ):  # not remembered: its library may be loaded, or the function added, later
+        if definition is None:
+            # Not remembered: its library may be loaded, or the function added, later.
             definition = self._look_up(op_type)
             if definition is not None:
                 self._definitions[op_type] = definition

@@ -110,9 +110,8 @@ class GraphBody:
     _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(
         default_factory=dict, repr=False
     )
-    _unfinished: tuple[
-        tf.Variable, ...
-    ] = ()  # those that another thread was making when the collections were read
+    # Those that another thread was making when the collections were read.
+    _unfinished: tuple[tf.Variable, ...] = ()
 
     def __post_init__(self) -> None:
         self.alias: Mapping[str, str] = self.captures.alias
