@@ -469,8 +469,7 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
         raise SessionRefused(
             f"The function captures {op!r}, a {dtype} of this process whose contents cannot be "
             "read, as those of an iterator, a DenseHashTable or a table that is not initialized; "
-            "save a "
-            "SavedModel instead: " + editor_call("save", "'folder'") + ".",
+            "save a SavedModel instead: " + editor_call("save", "'folder'") + ".",
             [op],
         )
     key = contents.add(op, live.numpy)

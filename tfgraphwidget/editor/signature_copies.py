@@ -53,8 +53,7 @@ def copy_for_signature(
     if not inputs and needed:
         raise GraphEditError(
             f"signatures.add({signature.name!r}): its outputs need {min(needed)!r}, an argument of "
-            "the "
-            "function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
+            "the function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
         )
     names_in_use = {name.lower() for name in (*graph.names, *graph.scopes.names)} | graph.reserved
     scope = free_name(signature.name, names_in_use)

@@ -68,8 +68,7 @@ def _finding(
         "input-dtypes",
         "error",
         f"{node.op} {node.name!r}{body.where} reads {source!r}, which is {edge.dtype}, at input "
-        f"{edge.k}, and takes "
-        f"{edge.expected} there; " + way + ".",
+        f"{edge.k}, and takes {edge.expected} there; " + way + ".",
         [op, edge.source[0]],
         context.fix(fix, body),
     )

@@ -140,8 +140,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                     "invalid-names",
                     "warning",
                     f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input "
-                    "can name; "
-                    "give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
+                    "can name; give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
                     [op],
                     context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False), body),
                 )
@@ -187,8 +186,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 "error",
                 f"Op {index.names[consumer]!r}{body.where} reads '{name}:{port}' at input {k}, and "
                 f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to "
-                "another "
-                "tensor: "
+                "another tensor: "
                 + editor_call("connect", f"tensor, {index.names[consumer]!r}, {k}")
                 + ".",
                 [consumer, source],
@@ -274,8 +272,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 if body.is_function
                 else "warning",  # a function is written as it was unless it is edited
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
-                "and TensorFlow wants "
-                "them after; " + _fix(fix) + " writes them there.",
+                "and TensorFlow wants them after; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
             )

@@ -410,10 +410,8 @@ class ValueRewriter:
                         variable = min(stale)
                         raise GraphEditError(
                             f"Op {consumer!r}{self._place} reads variable {variable!r} after "
-                            f"{op!r} "
-                            "has updated it, which a constant cannot follow; choose outputs that "
-                            "only read "
-                            "variables, or " + KEEP + ".",
+                            f"{op!r} has updated it, which a constant cannot follow; choose "
+                            "outputs that only read variables, or " + KEEP + ".",
                             [consumer, op],
                         )
                     if consumer not in visited:

@@ -133,8 +133,7 @@ class FunctionSpecializer:
             variable = min(updates & reads)
             raise GraphEditError(
                 f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant "
-                "cannot "
-                "follow; choose outputs that only read variables, or " + KEEP + ".",
+                "cannot follow; choose outputs that only read variables, or " + KEEP + ".",
                 [node.name],
             )
         return updates, reads

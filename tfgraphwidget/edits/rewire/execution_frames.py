@@ -229,13 +229,11 @@ class ExecutionFrames:
         if other in self.contexts.path(loop) or not other:
             return (
                 f"{self._text(new)} lies outside while loop {self.contexts.key[loop]!r}, and "
-                f"{self._name(op)} "
-                "inside; " + self._brought_in(loop, new)
+                f"{self._name(op)} inside; " + self._brought_in(loop, new)
             )
         return (
             f"{self._text(new)} lies inside while loop {self.contexts.key[other]!r}, and "
-            f"{self._name(op)} "
-            "outside; " + self._result(other, new)
+            f"{self._name(op)} outside; " + self._result(other, new)
         )
 
     def _brought_in(self, loop: int, new: Tensor) -> str:

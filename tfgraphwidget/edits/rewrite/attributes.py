@@ -308,8 +308,7 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     if len(slots) != len(inputs):
         raise GraphEditError(
             f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(inputs)}; "
-            "make a new op "
-            "of its type and " + editor_call("replace") + " this one.",
+            "make a new op of its type and " + editor_call("replace") + " this one.",
             [name],
         )
     for slot, source in zip(slots, inputs, strict=True):

@@ -542,8 +542,7 @@ class _Planner:
             if traced.has_state or traced.captured:
                 raise GraphEditError(
                     "The replacement makes or reads variables of its own, and all matches would "
-                    "share them; "
-                    "use " + editor_call("replace") + " at each match."
+                    "share them; use " + editor_call("replace") + " at each match."
                 )
             self.traces[key] = traced
         return self.traces[key], inputs

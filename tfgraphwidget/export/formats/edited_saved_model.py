@@ -114,8 +114,7 @@ def _check_fed(edited: EditedSavedModel) -> None:
         if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
             raise GraphEditError(
                 f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not "
-                "take it, so that TensorFlow could not load what would be written; take it away "
-                "by "
+                "take it, so that TensorFlow could not load what would be written; take it away by "
                 + editor_call("signatures.remove", f"{signature.name!r}")
                 + f", and add it again with '{unfed}:0' among its inputs.",
                 [unfed],

@@ -106,8 +106,7 @@ def check(
                 continue
             raise GraphEditError(
                 f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing "
-                "was written, "
-                "and " + _ANYWAY + "."
+                "was written, and " + _ANYWAY + "."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
         largest = [

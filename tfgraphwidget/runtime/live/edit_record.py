@@ -241,6 +241,5 @@ def check_not_growing(graph: tf.Graph) -> None:
     if scope:
         raise GraphEditError(
             f"A function is making {scope!r} in this graph, and until it has returned there can be "
-            "no other "
-            "edit; " + in_cell("make it before or after editor.call.")
+            "no other edit; " + in_cell("make it before or after editor.call.")
         )

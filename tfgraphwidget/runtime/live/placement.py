@@ -138,10 +138,9 @@ class Devices:
             others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
             raise SessionRefused(
                 f"Op {first.name!r}{others} would stand on {first.device!r}, which the session "
-                "does not have"
-                f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could "
-                "run nothing any more; "
-                f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
+                f"does not have{'' if self.soft else ' (and allow_soft_placement is off)'}, so "
+                "that it could run nothing any more; choose "
+                f"{'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
                 [node.name for node in unplaced],
             )
 
@@ -353,8 +352,7 @@ def _try_placement(
         why = error_text(error)
         raise SessionRefused(
             f"The session could run nothing any more, since it cannot place the new ops: {why}; "
-            "let ops that stand "
-            "beside each other have one device, " + _WAY_OUT + ".",
+            "let ops that stand beside each other have one device, " + _WAY_OUT + ".",
             [node.name for node in nodes if f"{{{node.name}}}" in why],
         ) from error
 

@@ -82,8 +82,7 @@ class Checkpoint:
         if path.suffix in _KERAS and _is(Path.is_file, path):
             raise GraphEditError(
                 f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model "
-                "by model.load_weights(path) or keras.models.load_model(path), and open this "
-                "model."
+                "by model.load_weights(path) or keras.models.load_model(path), and open this model."
             )
         is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(
             Path.is_file, Path(f"{path}.index")

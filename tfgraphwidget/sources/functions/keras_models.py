@@ -282,8 +282,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
         raise SessionRefused(
             f"{title} has other variables than a new model of its configuration, so their initial "
-            "values are "
-            "not known; " + clone_with("init", "current") + "."
+            "values are not known; " + clone_with("init", "current") + "."
         )
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 
