@@ -250,11 +250,9 @@ def _argument_text(value: object) -> str:
     )
     if isinstance(name, str):  # a selection; an op, a tensor or a variable; a function
         return value_text(name) if name == getattr(value, "name", None) else _cut(name)
-    return (
-        value_text(value)
-        if value is None or isinstance(value, str | int | float)
-        else type(value).__name__
-    )
+    if value is None or isinstance(value, str | int | float):
+        return value_text(value)
+    return type(value).__name__
 
 
 def check(

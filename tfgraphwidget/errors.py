@@ -97,11 +97,9 @@ def first_sentence(text: str) -> str:
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
-    return (
-        sentence
-        if len(sentence) <= _LONGEST_QUOTE
-        else f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
-    )
+    if len(sentence) <= _LONGEST_QUOTE:
+        return sentence
+    return f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
 
 
 def reason_of(error: BaseException) -> str:

@@ -35,11 +35,9 @@ class EditorCall:
     @property
     def python(self) -> str:
         """The call, or the name of the method without arguments."""
-        return (
-            f"editor.{self.method}"
-            if self.arguments is None
-            else f"editor.{self.method}({self.arguments})"
-        )
+        if self.arguments is None:
+            return f"editor.{self.method}"
+        return f"editor.{self.method}({self.arguments})"
 
 
 @dataclass(frozen=True)

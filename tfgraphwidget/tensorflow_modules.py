@@ -329,8 +329,6 @@ def installed_folder() -> str | None:
         spec = find_spec("tensorflow")
     except ModuleNotFoundError:  # an import hook keeps it out
         return None
-    return (
-        None
-        if spec is None or not spec.submodule_search_locations
-        else spec.submodule_search_locations[0]
-    )
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return spec.submodule_search_locations[0]

@@ -179,21 +179,17 @@ class ArgumentResolver:
         """Names of tensors, ops, scopes and control edges: one, or several."""
         if isinstance(argument, Selection):
             return tuple(map(self.endpoint, argument.on(self._index).outputs))
-        return (
-            self.endpoint(argument)
-            if is_single(argument)
-            else tuple(map(self.endpoint, each(argument)))
-        )
+        if is_single(argument):
+            return self.endpoint(argument)
+        return tuple(map(self.endpoint, each(argument)))
 
     def endpoint(self, argument: OpLike) -> str:
         """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
         if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
             return f"^{self.op(argument[1:])}"
-        return (
-            argument
-            if isinstance(argument, str) and edits.rewire.is_scope(self._index, argument)
-            else self.name(argument)
-        )
+        if isinstance(argument, str) and edits.rewire.is_scope(self._index, argument):
+            return argument
+        return self.name(argument)
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
         """A tensor, op or name scope by name, or a selection; with `ops` a tensor is its op."""

@@ -155,11 +155,9 @@ class EditPlanner:
         removed = [
             name for name in (getattr(each, "name", "") for each in before) if name not in remaining
         ]
-        return (
-            (_SIGNATURES_GONE.format(names_text(removed)),)
-            if removed and not change.signature_edits
-            else ()
-        )
+        if removed and not change.signature_edits:
+            return (_SIGNATURES_GONE.format(names_text(removed)),)
+        return ()
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow; `change` is of the source's own

@@ -411,11 +411,9 @@ class Evaluator:
     @property
     def probed(self) -> dict[str, tuple[runtime.measure.probe.Stats, ...]]:
         """The results of the last probe of the current graph, by op; empty after an edit."""
-        return (
-            self._probed[2].by_op
-            if self._probed is not None and self._is_valid(self._probed)
-            else {}
-        )
+        if self._probed is not None and self._is_valid(self._probed):
+            return self._probed[2].by_op
+        return {}
 
     def placeholders(self, tensors: TensorsLike | None = None) -> tuple[str, ...]:
         """The placeholders to feed for tensors; None for those that `measure` would compute."""
@@ -465,11 +463,9 @@ class Evaluator:
     @property
     def measured(self) -> Measurement | None:
         """The last measurement of the current graph; None after an edit."""
-        return (
-            self._measured[2]
-            if self._measured is not None and self._is_valid(self._measured)
-            else None
-        )
+        if self._measured is not None and self._is_valid(self._measured):
+            return self._measured[2]
+        return None
 
     @property
     def costs(self) -> Mapping[str, Cost]:

@@ -509,11 +509,9 @@ class GraphView:
     @property
     def hidden_ops(self) -> int:
         """How many ops are left out of the drawing."""
-        return (
-            int((~find_shown_ops(self.index, self.outline, self.hidden)).sum())
-            if self.hidden
-            else 0
-        )
+        if self.hidden:
+            return int((~find_shown_ops(self.index, self.outline, self.hidden)).sum())
+        return 0
 
     def show_only(self, names: tuple[str, ...]) -> None:
         """Leave all but these out of the drawing; the scopes around them are drawn."""
@@ -775,13 +773,11 @@ def _name_of(item: object, mine: object) -> object:
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture
         captured = hasattr(item, "assign") and getattr(mine, "outer_graph", mine) is not mine
-        return (
-            name
-            if isinstance(item, Op)
-            else getattr(item, "path", name)
-            if captured or mine is None
-            else None
-        )
+        if isinstance(item, Op):
+            return name
+        if captured or mine is None:
+            return getattr(item, "path", name)
+        return None
     if mine is not None and graph is not mine:
         raise UnknownName(
             f"{name!r} belongs to another graph than the one this editor holds; open an editor on "
@@ -812,11 +808,9 @@ def _is_in(index: GraphIndex, name: str) -> bool:
 
 def _missing_text(names: list[str]) -> str:
     """The sentence that ops or tensors of these names are missing; "" for none."""
-    return (
-        f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more"
-        if names
-        else ""
-    )
+    if names:
+        return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more"
+    return ""
 
 
 def _loss_text(why: str, *, nothing: bool = False) -> str:

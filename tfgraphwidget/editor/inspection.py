@@ -133,11 +133,9 @@ class Inspection:
             typed_value = self._read(sessions.current_values.LARGEST)
         except GraphEditError as error:
             return None, error.why
-        return (
-            (None, "")
-            if typed_value is None
-            else (runtime.measure.Stats(self.name, *typed_value), "")
-        )
+        if typed_value is None:
+            return (None, "")
+        return (runtime.measure.Stats(self.name, *typed_value), "")
 
     def _read(self, largest: int | None) -> tuple[str, np.ndarray] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""

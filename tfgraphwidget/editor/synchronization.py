@@ -360,11 +360,9 @@ def _plain_names(names: object) -> Any:
         return names
     if _is_named(names):
         return _name(names)
-    return (
-        [_name(name) for name in names]
-        if isinstance(names, list | tuple | set | frozenset | Iterator)
-        else names
-    )
+    if isinstance(names, list | tuple | set | frozenset | Iterator):
+        return [_name(name) for name in names]
+    return names
 
 
 def _is_named(thing: object) -> bool:

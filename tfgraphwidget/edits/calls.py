@@ -88,11 +88,9 @@ def _default(field: dataclasses.Field[Any]) -> object:
     """The default of a field; of one that makes a new value each time, such a value."""
     if field.default is not dataclasses.MISSING:
         return field.default
-    return (
-        inspect.Parameter.empty
-        if field.default_factory is dataclasses.MISSING
-        else field.default_factory()
-    )
+    if field.default_factory is dataclasses.MISSING:
+        return inspect.Parameter.empty
+    return field.default_factory()
 
 
 def _without_kind(hint: Any) -> Any:

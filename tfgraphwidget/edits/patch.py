@@ -281,11 +281,9 @@ class Patch:
 
     def with_notes(self, *notes: str) -> Patch:
         """The patch with further sentences for the user."""
-        return (
-            replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
-            if notes
-            else self
-        )
+        if notes:
+            return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
+        return self
 
     @property
     def changed_or_renamed(self) -> tuple[str, ...]:

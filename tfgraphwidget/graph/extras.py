@@ -83,15 +83,13 @@ def with_functions(
     """
     more = {function.signature.name: function for function in functions}
     extras = _as_edited(base)
-    return (
-        replace(
+    if more:
+        return replace(
             extras,
             functions={**extras.functions, **more},
             gradients={**extras.gradients, **dict(gradients)},
         )
-        if more
-        else base
-    )
+    return base
 
 
 def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphExtras:

@@ -476,11 +476,9 @@ class _Flattening:
         """
         if node.op in IFS:
             dtype = node.attr["Tcond"].type
-            return (
-                index
-                if dtype == DT_BOOL
-                else self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
-            )
+            if dtype == DT_BOOL:
+                return index
+            return self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
         number = type(node)(
             name=self._free(f"{node.name}/number_{level}"), op="Const", input=anchor
         )

@@ -123,11 +123,9 @@ def _text(content: Any, value: AttrValue | None = None) -> str:
         return "unknown" if content.unknown_rank else f"[{sizes}]"
     if hasattr(content, "name") and hasattr(content, "attr"):
         return str(content.name)
-    return (
-        attribute_text(value)
-        if hasattr(content, "tensor_shape") and value is not None
-        else str(content)
-    )
+    if hasattr(content, "tensor_shape") and value is not None:
+        return attribute_text(value)
+    return str(content)
 
 
 _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")

@@ -213,11 +213,9 @@ def to_array(value: object, name: str) -> np.ndarray | None:
     is_python = not isinstance(value, np.ndarray | np.generic)
     if is_python and array.size and kind not in _KINDS.get(dtype.kind, "if").replace("i", "iu"):
         raise TypeError
-    return (
-        np.array(value, dtype)
-        if is_python and dtype.kind in "iu"
-        else array.astype(dtype, copy=False)
-    )
+    if is_python and dtype.kind in "iu":
+        return np.array(value, dtype)
+    return array.astype(dtype, copy=False)
 
 
 def _strings(value: object) -> np.ndarray:

@@ -439,11 +439,9 @@ class Effects:
             return effect
 
         def origin(position: int) -> _Origin:
-            return (
-                self._origin(frame, node.input[position], fed, is_run=is_run)
-                if position < len(node.input)
-                else None
-            )
+            if position < len(node.input):
+                return self._origin(frame, node.input[position], fed, is_run=is_run)
+            return None
 
         def constant(position: int) -> Sequence[bytes] | None:
             texts = origin(position)

@@ -74,11 +74,9 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
             note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
             return f"{_size(thing, thing, variables)}{note}"
         if kind == "Keras model":
-            return (
-                f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
-                if thing.built
-                else "not built yet"
-            )
+            if thing.built:
+                return f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
+            return "not built yet"
         return function_name(thing)
     except Exception:  # a user's subclass may raise anything
         return ""

@@ -501,11 +501,9 @@ def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
     if definition is None:
         return -1
     arguments = definition.output_arg if outputs else definition.input_arg
-    return (
-        _VARIES
-        if any(arg.number_attr or arg.type_list_attr for arg in arguments)
-        else len(arguments)
-    )
+    if any(arg.number_attr or arg.type_list_attr for arg in arguments):
+        return _VARIES
+    return len(arguments)
 
 
 def _cycles(index: GraphIndex) -> list[list[int]]:

@@ -292,11 +292,9 @@ def with_trust(code: str) -> str:
     """
     if "trusted=True" in code or not code.endswith(")"):
         return code
-    return (
-        f"{code[:-1]}    trusted=True,\n)"
-        if code.endswith("\n)")
-        else f"{code[:-1]}, trusted=True)"
-    )
+    if code.endswith("\n)"):
+        return f"{code[:-1]}    trusted=True,\n)"
+    return f"{code[:-1]}, trusted=True)"
 
 
 @dataclass

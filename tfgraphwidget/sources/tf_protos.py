@@ -330,22 +330,18 @@ def graph_def_version() -> int:
     """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of
     `_RELEASE`.
     """
-    return (
-        int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
-        if is_loaded()
-        else _GRAPH_DEF_VERSION
-    )
+    if is_loaded():
+        return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+    return _GRAPH_DEF_VERSION
 
 
 def tensorflow_version() -> str:
     """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package
     has the ops.
     """
-    return (
-        str(import_module("tensorflow").__version__)
-        if is_loaded()
-        else installed_version() or _RELEASE
-    )
+    if is_loaded():
+        return str(import_module("tensorflow").__version__)
+    return installed_version() or _RELEASE
 
 
 def is_tensorflow_installed() -> bool:

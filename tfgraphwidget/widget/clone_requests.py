@@ -146,11 +146,9 @@ class CloneRequests:
             for name in refusal.ops
             for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
         ]
-        return (
-            "loop"
-            if any(isinstance(frame, control_flow.Loop) for frame in around)
-            else "conditional"
-        )
+        if any(isinstance(frame, control_flow.Loop) for frame in around):
+            return "loop"
+        return "conditional"
 
     def _line(self, command: Clone) -> str:
         """The Python for it; a list of names too long to read is what also gives it."""

@@ -424,11 +424,9 @@ class EditRequests:
         """The result of the last probe for a tensor."""
         outputs = self._editor._core.evaluator.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
-        return (
-            None
-            if stats is None
-            else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
-        )
+        if stats is None:
+            return None
+        return describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
 
 
 def _new_op(report: Edits) -> str:
@@ -444,11 +442,9 @@ def tensor_type(index: GraphIndex, tensor: str) -> str:
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)
-    return (
-        f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
-        if port < len(dtypes)
-        else ""
-    )
+    if port < len(dtypes):
+        return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
+    return ""
 
 
 def parsed_value(text: str) -> object:

@@ -152,11 +152,9 @@ class OpRequests:
 def _common(command: str) -> tuple[str, ...]:
     """The op types that a form proposes before anything is typed."""
     button = BUTTONS.get(command)
-    return (
-        next((field.words for field in button.fields if field.key in ("function", "by")), ())
-        if button
-        else ()
-    )
+    if button:
+        return next((field.words for field in button.fields if field.key in ("function", "by")), ())
+    return ()
 
 
 def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:

@@ -243,11 +243,9 @@ class CalledFunction:
         uncalled = {
             function.signature.name for function in alone.remove.functions
         } & root.first.functions
-        return (
-            alone
-            if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled))
-            else call
-        )
+        if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled)):
+            return alone
+        return call
 
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""

@@ -34,11 +34,9 @@ class SavedState:
         if saved is None:
             return {}
         names = (*saved.values, *saved.tables, *saved.iterators)
-        return (
-            {name: name for name in names}
-            if self.edits is None
-            else _names_after(names, self.edits, edits)
-        )
+        if self.edits is None:
+            return {name: name for name in names}
+        return _names_after(names, self.edits, edits)
 
     def values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
         """The saved editor's values of variables, by the names of their handle ops after these

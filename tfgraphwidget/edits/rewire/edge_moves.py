@@ -26,11 +26,9 @@ def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
     if argument.type_list_attr:
-        return (
-            len(node.attr[argument.type_list_attr].list.type)
-            if argument.type_list_attr in node.attr
-            else 1
-        )
+        if argument.type_list_attr in node.attr:
+            return len(node.attr[argument.type_list_attr].list.type)
+        return 1
     return 1
 
 
@@ -116,11 +114,9 @@ class EdgeMoves:
 
     def tensor_name(self, tensor: Tensor) -> str:
         """The name of a tensor, or "^op"."""
-        return (
-            f"{self.name(tensor[0])}:{tensor[1]}"
-            if tensor[1] != CONTROL
-            else f"^{self.name(tensor[0])}"
-        )
+        if tensor[1] != CONTROL:
+            return f"{self.name(tensor[0])}:{tensor[1]}"
+        return f"^{self.name(tensor[0])}"
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor, "" when it is not known."""

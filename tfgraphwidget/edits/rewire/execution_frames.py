@@ -96,11 +96,9 @@ class ExecutionFrames:
         if op >= len(self.index):
             return 0
         # What a NextIteration hands on goes round: to the contexts it is nowhere.
-        return (
-            self.contexts.inside[op]
-            if self.index.types[op] in NEXT
-            else self.contexts.output_context(op, port)
-        )
+        if self.index.types[op] in NEXT:
+            return self.contexts.inside[op]
+        return self.contexts.output_context(op, port)
 
     def loop(self, context: int) -> int:
         """The loop that a context lies in; 0 for none."""
@@ -245,11 +243,9 @@ class ExecutionFrames:
             i for i in consumers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
         )
         enter = next((i for i in enters if not self._starts((i, 0))), None)
-        return (
-            f"read {self._text((enter, 0))} instead."
-            if enter is not None
-            else "read a tensor of the loop instead."
-        )
+        if enter is not None:
+            return f"read {self._text((enter, 0))} instead."
+        return "read a tensor of the loop instead."
 
     def _result(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read outside."""

@@ -103,11 +103,9 @@ def part_text(part: str | Iterable[str] | Selection) -> Sentence:
     """A part of a graph as a part of a sentence; a selection is an expression in Python, and its
     ops on the page.
     """
-    return (
-        either(repr(part), names_text(part.ops))
-        if isinstance(part, Selection)
-        else Sentence(repr(part))
-    )
+    if isinstance(part, Selection):
+        return either(repr(part), names_text(part.ops))
+    return Sentence(repr(part))
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:

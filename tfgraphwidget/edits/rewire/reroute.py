@@ -69,11 +69,9 @@ class Rewire(Command):
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
-        return (
-            _replace_fields(self, names=tuple(moves.new_names))
-            if moves.new_names != moves.default_names
-            else self
-        )
+        if moves.new_names != moves.default_names:
+            return _replace_fields(self, names=tuple(moves.new_names))
+        return self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Commands that may do the same where this one is refused for what the tensors and ops of
@@ -83,12 +81,10 @@ class Rewire(Command):
             moves = self.edge_moves(context)
         except GraphEditError:
             return ()
-        return (
-            ()
-            if self.adapter
-            else tuple(
-                _replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves)
-            )
+        if self.adapter:
+            return ()
+        return tuple(
+            _replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves)
         )
 
     def fix_label(self) -> str:

@@ -305,11 +305,9 @@ def taken_inputs(index: GraphIndex, op: int) -> int | None:
     not know.
     """
     definition = index.typing.definition(index.types[op])
-    return (
-        None
-        if definition is None
-        else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
-    )
+    if definition is None:
+        return None
+    return sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
 
 
 # Loops and branches

@@ -543,11 +543,9 @@ class SetTrainable(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        return (
-            f"Made only {subject_text(self.variables)} trainable"
-            if self.variables
-            else "Made nothing trainable"
-        )
+        if self.variables:
+            return f"Made only {subject_text(self.variables)} trainable"
+        return "Made nothing trainable"
 
     def note(self) -> str:
         """What it changes: the training that the graph has is as it was."""

@@ -47,11 +47,9 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
     kind, node = index.types[op], index.nodes[op]
     if kind in CONSTANTS:
         integers = constant_integers(index, node)
-        return (
-            None
-            if integers is None
-            else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
-        )
+        if integers is None:
+            return None
+        return [SizeEntry(value, op, at) for at, value in enumerate(integers)]
     read = index.input_tensors(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return size_entries(index, read[0], depth + 1)

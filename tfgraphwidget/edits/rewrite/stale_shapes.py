@@ -224,11 +224,9 @@ def _target_numbers(
     if sizes.count(None) == 1 and rest and whole % rest == 0:
         sizes[sizes.index(None)] = whole // rest
     numbers_of_target = [size for size in sizes if size is not None]
-    return (
-        numbers_of_target
-        if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole
-        else None
-    )
+    if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole:
+        return numbers_of_target
+    return None
 
 
 def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:

@@ -643,11 +643,9 @@ class ObjectGraphEdit:
         )
         numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
         new_numbers = [number for number in numbers if number is not None]
-        return (
-            new_numbers
-            if before == now[: len(before)] and len(before) + len(new_numbers) == len(now)
-            else None
-        )
+        if before == now[: len(before)] and len(before) + len(new_numbers) == len(now):
+            return new_numbers
+        return None
 
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:

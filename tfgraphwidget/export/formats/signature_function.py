@@ -218,8 +218,6 @@ class _Tensors:
 
 def called_function(node: NodeDef) -> str:
     """The function that a call op calls as "f"; "" for other ops."""
-    return (
-        str(node.attr["f"].func.name)
-        if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func"
-        else ""
-    )
+    if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func":
+        return str(node.attr["f"].func.name)
+    return ""

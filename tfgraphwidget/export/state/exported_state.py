@@ -181,11 +181,9 @@ class _AssignOps:
         """The variable with an op that assigns it: its initializer if that is to `keep` and takes
         the value.
         """
-        return (
-            variable
-            if keep and self._takes(variable, np.shape(value))
-            else self.add_assign(variable)
-        )
+        if keep and self._takes(variable, np.shape(value)):
+            return variable
+        return self.add_assign(variable)
 
     def add_assign(self, variable: VariableDef) -> VariableDef:
         """The variable with a new op that assigns a fed value."""

@@ -65,11 +65,9 @@ def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]
 
 
 def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
-    return (
-        (size,) * rank
-        if shape is None
-        else tuple(size if length is None else length for length in shape)
-    )
+    if shape is None:
+        return (size,) * rank
+    return tuple(size if length is None else length for length in shape)
 
 
 def _value(

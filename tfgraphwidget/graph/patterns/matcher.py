@@ -588,11 +588,9 @@ class _Matcher:
             if isinstance(value, Alternatives):
                 choices = [reach(choice) for choice in value.choices]
                 ops_of_choices = [ops for ops in choices if ops is not None]
-                return (
-                    set[int]().union(*ops_of_choices)
-                    if len(ops_of_choices) == len(choices)
-                    else None
-                )
+                if len(ops_of_choices) == len(choices):
+                    return set[int]().union(*ops_of_choices)
+                return None
             for child in children(value):
                 ops = reach(child)
                 if ops is not None:

@@ -116,11 +116,9 @@ def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIn
         if index.dtypes(op)[0] not in HANDLE_DTYPES
     )
     with suppress(GraphEditError):
-        return (
-            apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
-            if changed
-            else index
-        )
+        if changed:
+            return apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
+        return index
     return index
 
 

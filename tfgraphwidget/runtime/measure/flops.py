@@ -68,11 +68,9 @@ class _Op:
         """
         op, port = split_input(end)
         shape = self.index.shape(self.index.ids[op], port)
-        return (
-            [np.nan, np.nan]
-            if shape is None
-            else [-1 if size is None else size for size in shape[-2:]]
-        )
+        if shape is None:
+            return [np.nan, np.nan]
+        return [-1 if size is None else size for size in shape[-2:]]
 
     def area(self, name: str) -> int:
         """The product of the sizes or strides of a window over images with their channels

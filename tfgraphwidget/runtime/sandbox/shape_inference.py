@@ -297,11 +297,9 @@ class ShapeInferenceSandbox:
 
     def _generalize(self, tensor: tf.Tensor, shape: Shape) -> tf.Tensor:
         dtype = tensor.dtype.name
-        return (
-            tensor
-            if dtype in HANDLE_DTYPES or _shape(tensor) == shape
-            else self._placeholder(dtype, shape)
-        )
+        if dtype in HANDLE_DTYPES or _shape(tensor) == shape:
+            return tensor
+        return self._placeholder(dtype, shape)
 
     def _branch_shapes(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """Return shapes of the results that hold for all branches."""

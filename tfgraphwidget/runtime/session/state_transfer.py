@@ -204,11 +204,9 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         if not is_known or shape.as_list() != [*np.shape(self._values[node.name])]:
             return None
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
-        return (
-            (fed.name, own.name)
-            if same and fed.name not in fed_names and own.graph.is_feedable(fed)
-            else None
-        )
+        if same and fed.name not in fed_names and own.graph.is_feedable(fed):
+            return (fed.name, own.name)
+        return None
 
     def _assign(self, node: NodeDef) -> tuple[str, str]:
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])

@@ -99,11 +99,9 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _deprecation(definition: OpDef) -> str:
     deprecation = definition.deprecation
-    return (
-        f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
-        if deprecation.version
-        else ""
-    )
+    if deprecation.version:
+        return f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
+    return ""
 
 
 def _entries(section: str) -> dict[str, str]:

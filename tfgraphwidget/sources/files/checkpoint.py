@@ -152,11 +152,9 @@ class Checkpoint:
 
     def _shard(self, name: str) -> tuple[str, str] | None:
         match = _SHARD.search(name)
-        return (
-            (match[1], match[2])
-            if match and name[: match.start()] == Path(self.prefix).name
-            else None
-        )
+        if match and name[: match.start()] == Path(self.prefix).name:
+            return (match[1], match[2])
+        return None
 
     def hint(self) -> str:
         """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a

@@ -58,11 +58,9 @@ class OtherCheckpoint(Checkpoint):
         """The value of that name: the other checkpoint's, or the SavedModel's where that has
         none.
         """
-        return (
-            self.replacement.value(self.replaced[name])
-            if name in self.replaced
-            else self.own.value(name)
-        )
+        if name in self.replaced:
+            return self.replacement.value(self.replaced[name])
+        return self.own.value(name)
 
 
 def other_checkpoint(
@@ -209,8 +207,6 @@ def _by_full_name(
 
 def _some(names: Iterable[str]) -> str:
     listed = [repr(name) for name in names]
-    return (
-        ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-        if listed
-        else "none"
-    )
+    if listed:
+        return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+    return "none"

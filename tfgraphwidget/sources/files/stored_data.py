@@ -269,11 +269,9 @@ class FileStoredData:
     @cached_property
     def _traces(self) -> object:
         folder = self._file.folder
-        return (
-            None
-            if folder is None
-            else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
-        )
+        if folder is None:
+            return None
+        return origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
 
 
 class PartStoredData(FileStoredData):

@@ -206,11 +206,9 @@ def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
     def text(spec: object) -> str:
-        return (
-            f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
-            if isinstance(spec, tf.TensorSpec)
-            else "..."
-        )
+        if isinstance(spec, tf.TensorSpec):
+            return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
+        return "..."
 
     placeholders = ["tf.TensorSpec(shape, dtype)"] * max(
         len(_required_arguments(model)) - len(specs), 0

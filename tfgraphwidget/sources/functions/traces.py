@@ -138,11 +138,9 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
 def _number(signature: object) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
-        return (
-            None
-            if isinstance(signature, bool)
-            else operator.index(cast("SupportsIndex", signature))
-        )
+        if isinstance(signature, bool):
+            return None
+        return operator.index(cast("SupportsIndex", signature))
     except TypeError:
         return None
 
