@@ -80,11 +80,10 @@ def is_loaded() -> bool:
 
 def is_installed() -> bool:
     """Whether TensorFlow can be used: it is there, and not too old."""
-    version = (
-        getattr(sys.modules["tensorflow"], "__version__", "")
-        if is_loaded()
-        else installed_version()
-    )
+    if is_loaded():
+        version = getattr(sys.modules["tensorflow"], "__version__", "")
+    else:
+        version = installed_version()
     return (is_loaded() or installed_folder() is not None) and not is_too_old(version or "")
 
 

@@ -127,9 +127,8 @@ def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _type(tensor: dict[str, Any]) -> str:
     shape = tensor["shape"]
-    shape_text = (
-        "of unknown shape"
-        if shape is None
-        else f"({', '.join('?' if n is None else str(n) for n in shape)})"
-    )
+    if shape is None:
+        shape_text = "of unknown shape"
+    else:
+        shape_text = f"({', '.join('?' if n is None else str(n) for n in shape)})"
     return f"{tensor['dtype'] or 'any'} {shape_text}"

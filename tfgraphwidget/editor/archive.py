@@ -584,11 +584,10 @@ def _new_constants(core: EditorCore) -> dict[str, int]:
                 continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
-                data = (
-                    repr(array.tolist() if array.size else []).encode()
-                    if array.dtype == object
-                    else array.tobytes()
-                )
+                if array.dtype == object:
+                    data = repr(array.tolist() if array.size else []).encode()
+                else:
+                    data = array.tobytes()
             except (
                 KeyError,
                 TypeError,

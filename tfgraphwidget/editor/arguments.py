@@ -318,11 +318,10 @@ class ArgumentResolver:
         handles: dict[str, None] = {}
         for item in which:
             part = self._scope_or_selection(item)
-            ops = (
-                selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
-                if part is None
-                else part
-            )
+            if part is None:
+                ops = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
+            else:
+                ops = part
             variables = [variable.handle for variable in ops.variables]
             if not variables:
                 name = item.rstrip("/") if isinstance(item, str) else item
@@ -514,11 +513,8 @@ class ArgumentResolver:
 
     def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)
-        name = (
-            name
-            if split_tensor(name)[1] is not None and name not in self._index.ids
-            else f"{name}:0"
-        )
+        if split_tensor(name)[1] is None or name in self._index.ids:
+            name = f"{name}:0"
         if runtime.measure.probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
                 f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read "

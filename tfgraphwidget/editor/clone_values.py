@@ -86,11 +86,10 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     if patch.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
-        give = (
-            OPEN_WITH_SESSION
-            if origin.graph is target.graph
-            else in_cell("give session=, a session of that graph")
-        )
+        if origin.graph is target.graph:
+            give = OPEN_WITH_SESSION
+        else:
+            give = in_cell("give session=, a session of that graph")
         raise SessionRefused(
             "There is no session to initialize the copied variables in; "
             + give
@@ -187,11 +186,10 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
         if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE
     }
     tables = {a: b for a, b in tables.items() if persistent_state(index)[index.ids[a]]}
-    ops = (
-        {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
-        if tables
-        else set()
-    )
+    if tables:
+        ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
+    else:
+        ops = set()
     starters = set(first_contents(index, ops))
     return {
         a: b

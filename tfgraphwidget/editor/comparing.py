@@ -813,11 +813,10 @@ def _variances(
             continue  # integers are exact
         inputs = [differences[name] for name in input_tensors(index, op) if name in differences]
         shape = outputs[0].shapes[1] if outputs else ()
-        count = (
-            rounding.terms(index.types[op], [each.shapes[1] for each in inputs], shape)
-            if outputs
-            else 1.0
-        )
+        if outputs:
+            count = rounding.terms(index.types[op], [each.shapes[1] for each in inputs], shape)
+        else:
+            count = 1.0
         if called_functions(index.nodes[op], index.functions):
             count = max(count, rounding.CALLED_SUM)
         scale = outputs[0].scale if outputs else 0.0

@@ -192,11 +192,10 @@ class Inspection:
         core, index = self._core, self._core.view.index
         for reference in self.functions:
             op = index.ids[self.name]
-            shapes = (
-                []
-                if reference.label == "cond"
-                else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            )
+            if reference.label == "cond":
+                shapes = []
+            else:
+                shapes = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, name, text in definition_signature(
                 index.extras.function(reference.function), shapes
             ):

@@ -323,13 +323,12 @@ class _CutPlan:
                 & self.whole
             )
             crossing = [] if is_last else self._crossing(until, available, cut)
-            early = (
-                []
-                if is_last
-                else [
+            if is_last:
+                early = []
+            else:
+                early = [
                     t for t in self.outputs if until[t[0]] and t not in available and t not in cut
                 ]
-            )
             self.added += crossing
             outputs = list(dict.fromkeys([*cut, *crossing, *early]))
             outputs = [tensor for tensor in outputs if tensor not in available]

@@ -271,11 +271,10 @@ def _pairs(
     try:
         pairs = _match(ours, theirs, renames)
     except GraphEditError:
-        pairs = (
-            (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs))
-            if names is None
-            else ()
-        )
+        if names is None:
+            pairs = _matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs)
+        else:
+            pairs = ()
         if not pairs:
             raise
         return pairs

@@ -166,11 +166,10 @@ def match_texts(report: Edits) -> tuple[str, ...]:
 def _skipped_texts(report: Edits) -> tuple[str, ...]:
     """Why matches of a pattern were not replaced."""
     reasons = ["not replaced: " + each.why for each in report.skipped[:_MOST]]
-    more = (
-        [f"and {len(report.skipped) - _MOST:,} more were not replaced"]
-        if len(report.skipped) > _MOST
-        else []
-    )
+    if len(report.skipped) > _MOST:
+        more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"]
+    else:
+        more = []
     return (*reasons, *more)
 
 

@@ -385,11 +385,8 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
     same, entries = {name: name for name in names}, index.extras
-    contexts = (
-        ()
-        if V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
-        else rename_contexts(entries.contexts(), same, {})
-    )
+    has_contexts = not V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
+    contexts = rename_contexts(entries.contexts(), same, {}) if has_contexts else ()
     return Change(
         nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same)
     )
@@ -503,22 +500,18 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
         index = index.with_new_nodes(
             add.nodes, _collections(index, patch, removed_members), variables, functions
         )
-        index = (
-            replace(
+        if add.functions:
+            index = replace(
                 index,
                 extras=with_functions(index.extras, add.functions, add.gradients),
                 typing=index.typing.with_functions(
                     {each.signature.name: each for each in add.functions}
                 ),
             )
-            if add.functions
-            else index
-        )
-        index = (
-            replace(index, reserved=index.reserved | {name.lower() for name in function_names})
-            if function_names
-            else index
-        )
+        if function_names:
+            index = replace(
+                index, reserved=index.reserved | {name.lower() for name in function_names}
+            )
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))

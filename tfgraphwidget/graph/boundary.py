@@ -151,10 +151,9 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
         index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
     )
     swapped = downstream[[index.op(n) for n in inputs]].any()
-    fix = (
-        "they lie the other way round: swap inputs and outputs"
-        if swapped
-        else "choose two ends with tensors between"
-    )
+    if swapped:
+        fix = "they lie the other way round: swap inputs and outputs"
+    else:
+        fix = "choose two ends with tensors between"
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
     return NoPath(f"No path leads from {sources} to {targets}; {fix}.", ops)

@@ -268,11 +268,10 @@ class _Flattening:
             data, waits = _split(node)
             if self._anchored and not anchor and self._is_in_frame(node.name):
                 waits = [*dict.fromkeys([*waits, *(f"^{split_input(text)[0]}" for text in data)])]
-            start = (
-                []
-                if not (waits or anchor)
-                else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
-            )
+            if not (waits or anchor):
+                start = []
+            else:
+                start = [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
             self._calls.append(node)
             flat = self._flat_function(function)
             with self._recursion_guard(function):

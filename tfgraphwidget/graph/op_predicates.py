@@ -104,11 +104,10 @@ def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
     def holds_value(value: AttrValue) -> bool:
         content = attr_value(value)
         each = [normalized_text(_text(one)) for one in content] if isinstance(content, list) else []
-        whole = (
-            f"[{','.join(each)}]"
-            if isinstance(content, list)
-            else normalized_text(_text(content, value))
-        )
+        if isinstance(content, list):
+            whole = f"[{','.join(each)}]"
+        else:
+            whole = normalized_text(_text(content, value))
         return bool(holds(whole)) or any(holds(one) for one in each)
 
     return holds_value

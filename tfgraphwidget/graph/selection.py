@@ -441,11 +441,10 @@ class Selection(Part, ArgumentChecks):
 
     @with_recipe
     def __invert__(self) -> Selection:
-        text = (
-            self.expression.removeprefix("~")
-            if self.expression.startswith("~")
-            else f"~{self.expression}"
-        )
+        if self.expression.startswith("~"):
+            text = self.expression.removeprefix("~")
+        else:
+            text = f"~{self.expression}"
         return Selection(self.index, ~self.mask, text)
 
     @property

@@ -130,11 +130,10 @@ class Document:
         edits = stored.get("edits")
         if not edits or not isinstance(edits, list):
             return
-        count = (
-            "1 edit of last time was"
-            if len(edits) == 1
-            else f"{len(edits)} edits of last time were"
-        )
+        if len(edits) == 1:
+            count = "1 edit of last time was"
+        else:
+            count = f"{len(edits)} edits of last time were"
         if stored.get("stamp") not in (None, self._stamp):
             self.notice = f"{self.path.name} has changed on disk since, so {count} not done again."
             return

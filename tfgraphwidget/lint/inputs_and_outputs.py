@@ -42,11 +42,10 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             )
             continue
         constants = tuple(dict.fromkeys((constant.function, constant.op) for constant in stale))
-        baked = (
-            f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
-            if constants
-            else ""
-        )
+        if constants:
+            baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
+        else:
+            baked = ""
         yield Finding(
             "batch-size",
             "warning",

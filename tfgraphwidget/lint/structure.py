@@ -205,13 +205,10 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
         for op in wrong[:MOST_FINDINGS]:
             name, more = index.names[op], int(read[op]) > int(arities[op])
             last = int(read[op]) - 1
-            way = (
-                ("take the last one away: " + editor_call("connect", f"[], {name!r}, {last}"))
-                if more
-                else (
-                    "connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}")
-                )
-            )
+            if more:
+                way = "take the last one away: " + editor_call("connect", f"[], {name!r}, {last}")
+            else:
+                way = "connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}")
             yield body.finding(
                 "input-counts",
                 "error",
@@ -238,11 +235,10 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
                 len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1
             ):
                 continue
-            has = (
-                f"{index.types[op]} {name!r} has no output {port}"
-                if op is not None
-                else f"there is no op {name!r}"
-            )
+            if op is not None:
+                has = f"{index.types[op]} {name!r} has no output {port}"
+            else:
+                has = f"there is no op {name!r}"
             way = (
                 "let an op of that name give it"
                 + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
@@ -377,11 +373,10 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                 if count > MOST_FINDINGS:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
-                way = (
-                    _fix(fix) + " removes it"
-                    if is_removed
-                    else in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
-                )
+                if is_removed:
+                    way = _fix(fix) + " removes it"
+                else:
+                    way = in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
                 # In a function TensorFlow takes an attribute without a value for one that a call is
                 # to fill in.
                 is_unbound = body.is_function and why == _NO_VALUE
@@ -416,11 +411,10 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
                 elif value.WhichOneof("value") == "shape":
                     sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
                     fix = SetAttr(node.name, name, sizes)
-                way = (
-                    editor_call("set_constant", f"{node.name!r}, …")
-                    if fix is None
-                    else _fix(fix) + " corrects it"
-                )
+                if fix is None:
+                    way = editor_call("set_constant", f"{node.name!r}, …")
+                else:
+                    way = _fix(fix) + " corrects it"
                 yield body.finding(
                     "negative-shapes",
                     "error",

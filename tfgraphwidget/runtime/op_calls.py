@@ -275,11 +275,10 @@ class _Ops:
         if tensor is not None and not arg.type_list_attr:
             return tensor.dtype
         attr = next((each for each in definition.attr if each.name == arg.type_attr), None)
-        default = (
-            dtype_name(attr.default_value.type)
-            if attr is not None and attr.HasField("default_value")
-            else ""
-        )
+        if attr is not None and attr.HasField("default_value"):
+            default = dtype_name(attr.default_value.type)
+        else:
+            default = ""
         natural = _natural(np.asarray(value))
         if default and natural[:3] != default[:3]:
             raise _OnlyTensorFlow(f"input {arg.name!r} is of {default}")
@@ -452,10 +451,9 @@ def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:
         raise _OnlyTensorFlow(
             f"attribute {attr.name!r} is one of {', '.join(text.decode() for text in allowed.s)}"
         )
-    count = (
-        len(value.list.i or value.list.s or value.list.type)
-        if attr.type.startswith("list(")
-        else value.i
-    )
+    if attr.type.startswith("list("):
+        count = len(value.list.i or value.list.s or value.list.type)
+    else:
+        count = value.i
     if attr.has_minimum and count < attr.minimum:
         raise _OnlyTensorFlow(f"attribute {attr.name!r} is at least {attr.minimum}")

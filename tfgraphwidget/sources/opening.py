@@ -77,11 +77,10 @@ def open_source(
     """
     session = unwrap_session(session)
     if thing is None:
-        thing = (
-            getattr(session, "graph", session)
-            if session is not None
-            else tf.compat.v1.get_default_graph()
-        )
+        if session is not None:
+            thing = getattr(session, "graph", session)
+        else:
+            thing = tf.compat.v1.get_default_graph()
     if is_session(thing):
         session = session or unwrap_session(thing)
         thing = unwrap_session(thing).graph

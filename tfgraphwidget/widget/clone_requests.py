@@ -185,11 +185,10 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
 def summary(preview: Preview, init: p.Init) -> str:
     """The sentence about a clone."""
     times = len(preview.scopes)
-    into = (
-        f"{preview.scopes[0]!r}"
-        if times == 1
-        else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
-    )
+    if times == 1:
+        into = f"{preview.scopes[0]!r}"
+    else:
+        into = f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
     text = f"Cloned {count_text(len(preview.ops), 'op')} into {into}"
     if preview.new:
         whose = "of its own" if times == 1 else "each of their own"

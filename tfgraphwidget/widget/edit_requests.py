@@ -258,11 +258,10 @@ class EditRequests:
         turned = next(
             (step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None
         )
-        before = (
-            [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
-            if turned
-            else []
-        )
+        if turned:
+            before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
+        else:
+            before = []
         if own and before and all(op in index.ids for op in before):
             yield SetTrainable(tuple(before)), text, True
 

@@ -128,11 +128,10 @@ class KernelNamespace:
     def free_name(self, preferred_name: str) -> str:
         """A name that no variable has: the wanted one, or with a number."""
         variables = self._read()
-        name = (
-            preferred_name
-            if preferred_name.isidentifier() and not keyword.iskeyword(preferred_name)
-            else f"value_{preferred_name}"
-        )
+        if preferred_name.isidentifier() and not keyword.iskeyword(preferred_name):
+            name = preferred_name
+        else:
+            name = f"value_{preferred_name}"
         names = (f"{name}_{k}" if k else name for k in range(len(variables) + 1))
         return next(free for free in names if free not in variables)
 

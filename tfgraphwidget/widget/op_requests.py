@@ -74,11 +74,10 @@ class OpRequests:
             )
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
-        likely = (
-            self._likely(request.what, dtypes)
-            if request.command == "replace" and text == ""
-            else ()
-        )
+        if request.command == "replace" and text == "":
+            likely = self._likely(request.what, dtypes)
+        else:
+            likely = ()
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
 
     def _own_type(self, request: p.Palette) -> str:

@@ -193,11 +193,10 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     now.
     """
     stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
-    own = (
-        "saved_model"
-        if path is None or is_saved_model(path)
-        else _OWN.get(path.suffix.lower(), "graph")
-    )
+    if path is None or is_saved_model(path):
+        own = "saved_model"
+    else:
+        own = _OWN.get(path.suffix.lower(), "graph")
     # A file with its edits: saved under its own name again it loses nothing.
     editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
     formats, guessed = [], frozen_outputs(editor)

@@ -150,11 +150,10 @@ class ValueForms:
         is_made = feed.kind not in ("variable", "file")
         with _field(feed, "shape" if is_made else "source"):
             if not is_made:
-                value = (
-                    self._variable(feed)
-                    if feed.kind == "variable"
-                    else _from_file(feed, self._exporter.folder)
-                )
+                if feed.kind == "variable":
+                    value = self._variable(feed)
+                else:
+                    value = _from_file(feed, self._exporter.folder)
                 return feed_array(value, feed.tensor, feed.source, dtype, static)
             shape = _shape(feed, static)
         with _field(feed, "low"):

@@ -250,11 +250,10 @@ class CalledFunction:
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = (
-            caller._of_root(edits.Patch(), change)
-            if isinstance(caller, CalledFunction)
-            else caller.fit(change)
-        )
+        if isinstance(caller, CalledFunction):
+            outer = caller._of_root(edits.Patch(), change)
+        else:
+            outer = caller.fit(change)
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: edits.Patch) -> edits.Patch:

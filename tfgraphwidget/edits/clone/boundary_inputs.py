@@ -128,11 +128,10 @@ def boundary_inputs(
     part, op_names = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
     replaced = _replacements(clone, index, target, part)
-    inner = (
-        [name for name in part.inside if _is_cut(name, cut)]
-        if any(op in op_names for op, _ in cut)
-        else []
-    )
+    if any(op in op_names for op, _ in cut):
+        inner = [name for name in part.inside if _is_cut(name, cut)]
+    else:
+        inner = []
     outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return BoundaryInputs(tuple(outside), cut, replaced, {}, ())

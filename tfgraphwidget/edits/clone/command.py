@@ -265,11 +265,10 @@ class Clone(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        part = (
-            f"{subject_text(self.inputs)} … {subject_text(self.outputs)}"
-            if self.selection is None
-            else ""
-        )
+        if self.selection is None:
+            part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}"
+        else:
+            part = ""
         subject = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
         shared = ", with shared variables" if self.variables == "shared" else ""
@@ -497,11 +496,10 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
             copied = complete_blocks(index, op_set, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
-    rest = (
-        without_shared(index, inside, shared)
-        if none_own
-        else complete_state(index, inside, boundary_ops, shared)
-    )
+    if none_own:
+        rest = without_shared(index, inside, shared)
+    else:
+        rest = complete_state(index, inside, boundary_ops, shared)
     copied = complete_blocks(index, rest, cut)
     return copied, frozenset(op_set) - copied
 

@@ -145,11 +145,10 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
 def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
-    downstream = (
-        traversal.forward(index, traversal.consumers_of(index, cut), within=read)
-        if cut
-        else ~hanging & read
-    )
+    if cut:
+        downstream = traversal.forward(index, traversal.consumers_of(index, cut), within=read)
+    else:
+        downstream = ~hanging & read
     edges = zip(
         index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True
     )

@@ -218,11 +218,10 @@ class NodeCopier:
         read often.
         """
         op, port = split_input(text)
-        replacement = (
-            None
-            if port < 0
-            else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
-        )
+        if port < 0:
+            replacement = None
+        else:
+            replacement = self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
         if replacement is not None:
             new = replacement or text
         elif op in self.names:

@@ -567,11 +567,10 @@ class _Making:
         """The factor and the addend of each channel; None if there are none."""
         values = [self._value(tensor).astype(np.float64) for tensor in fold.parameters]
         if len(values) == 1:
-            shift = (
-                None
-                if fold.shift is None
-                else self._value(fold.shift).astype(np.float64).reshape(-1)
-            )
+            if fold.shift is None:
+                shift = None
+            else:
+                shift = self._value(fold.shift).astype(np.float64).reshape(-1)
             return values[0].reshape(-1), shift
         scale, offset, mean, variance = values
         factor = (scale if fold.has_scale else 1.0) / np.sqrt(variance + fold.epsilon)
@@ -653,11 +652,10 @@ class _Making:
             # Who only waits for a constant that waits for nothing, or for a variable to be read,
             # need not.
             is_idle = index.types[op] in _READS or not late[op]
-            users = (
-                index.consumer_lists[op]
-                if is_idle
-                else [*index.consumer_lists[op], *index.control_consumer_lists[op]]
-            )
+            if is_idle:
+                users = index.consumer_lists[op]
+            else:
+                users = [*index.consumer_lists[op], *index.control_consumer_lists[op]]
             if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]

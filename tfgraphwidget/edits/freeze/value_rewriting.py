@@ -323,11 +323,10 @@ class ValueRewriter:
         """
         nodes = {node.name: node for node in self.nodes}
         for node in self.nodes:
-            variables = (
-                self._reads.get(node.name, frozenset())
-                if node.op == "ReadVariableOp"
-                else frozenset()
-            )
+            if node.op == "ReadVariableOp":
+                variables = self._reads.get(node.name, frozenset())
+            else:
+                variables = frozenset()
             changing = [op for op, changed in self._updates.items() if changed & variables]
             if (
                 len(changing) == 1

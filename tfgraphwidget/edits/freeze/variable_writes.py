@@ -196,11 +196,10 @@ def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> Non
     write = next((write for write in writes if write.is_read or write.needs_handle), None)
     if write is None:
         return
-    place = (
-        f" of function {write.function!r}, which op {write.call!r} reaches,"
-        if write.function
-        else ""
-    )
+    if write.function:
+        place = f" of function {write.function!r}, which op {write.call!r} reaches,"
+    else:
+        place = ""
     raise GraphEditError(
         f"Op {write.op!r} ({write.type}){place} writes variable {write.variable!r}, which a "
         "constant cannot follow "

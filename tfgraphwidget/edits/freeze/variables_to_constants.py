@@ -330,11 +330,10 @@ class ConvertedGraph:
                 "out."
             )
         if self.remaining_variables:
-            what = (
-                "they are variables still"
-                if self.remaining_variables[1:]
-                else "it is a variable still"
-            )
+            if self.remaining_variables[1:]:
+                what = "they are variables still"
+            else:
+                what = "it is a variable still"
             notices.append(f"The outputs write {names_text(self.remaining_variables)}, so {what}.")
         return notices
 
@@ -352,11 +351,10 @@ def check_computed(
     ]
     if results and all(is_fed) and len(index) > len({op for op, _ in results}):
         names = list(dict.fromkeys(index.names[op] for op, _ in results))
-        what = (
-            "are inputs, which nothing computes"
-            if names[1:]
-            else "is an input, which nothing computes"
-        )
+        if names[1:]:
+            what = "are inputs, which nothing computes"
+        else:
+            what = "is an input, which nothing computes"
         raise GraphEditError(
             f"{names_text(names)} {what}, so no other op would be left; name the ops that give the "
             "results.",

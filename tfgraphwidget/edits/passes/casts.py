@@ -409,11 +409,10 @@ class _Casting:
             most = ", ".join(
                 f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8)
             )
-            more = (
-                f" and {len(self.float32_types) - 8} more types"
-                if len(self.float32_types) > 8
-                else ""
-            )
+            if len(self.float32_types) > 8:
+                more = f" and {len(self.float32_types) - 8} more types"
+            else:
+                more = ""
             yield f"Kept in float32: {most}{more}."
         index = self.index
         calls = [index.names[op] for op in sorted(_calls(index)) if self._reads_extreme(op)]

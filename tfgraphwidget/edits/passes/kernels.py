@@ -303,11 +303,10 @@ def compute(
         raise NotImplementedError
     with np.errstate(all="ignore"):
         result = kernel(attributes, values)
-    outputs = (
-        [np.asarray(result)]
-        if isinstance(result, np.ndarray) or np.isscalar(result)
-        else list(result)
-    )
+    if isinstance(result, np.ndarray) or np.isscalar(result):
+        outputs = [np.asarray(result)]
+    else:
+        outputs = list(result)
     for output, dtype in zip(outputs, dtypes, strict=True):
         if output.dtype != dtype:
             raise NotImplementedError

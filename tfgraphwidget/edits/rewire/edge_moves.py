@@ -209,11 +209,10 @@ class EdgeMoves:
         if self._requested_names:
             count = len(self.new_names)
             name_count = len(self.new_names) + len(self._requested_names)
-            added = (
-                f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
-                if count
-                else "no op is added"
-            )
+            if count:
+                added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
+            else:
+                added = "no op is added"
             raise GraphEditError(
                 either("names= has", "There are")
                 + f" {count_text(name_count, 'name')}, and {added}; leave out "
@@ -250,11 +249,10 @@ class EdgeMoves:
         for k, text in slots.items():
             data[k] = text
         # TensorFlow writes control inputs in the order of their names.
-        control = (
-            [text for text in texts if text[:1] == "^"]
-            if waits is None
-            else sorted(self._control_input_texts(waits))
-        )
+        if waits is None:
+            control = [text for text in texts if text[:1] == "^"]
+        else:
+            control = sorted(self._control_input_texts(waits))
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = [*data, *control]

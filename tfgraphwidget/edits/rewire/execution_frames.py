@@ -287,11 +287,10 @@ class ExecutionFrames:
             )
         key = self.contexts.key[around[-1]]
         merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
-        way = (
-            f"read the conditional's result {self._text((merges[0], 0))}"
-            if merges
-            else "choose another tensor"
-        )
+        if merges:
+            way = f"read the conditional's result {self._text((merges[0], 0))}"
+        else:
+            way = "choose another tensor"
         return (
             f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} "
             f"runs elsewhere; {way} instead."
@@ -300,11 +299,10 @@ class ExecutionFrames:
     def _leaving(self, op: int, place: int) -> str:
         """The refusal for an op that nothing would hold in its loop or branch any more."""
         key = self.contexts.key[place]
-        where = (
-            f"inside while loop {key!r}"
-            if isinstance(key, str)
-            else f"only if {self._branch(place)}"
-        )
+        if isinstance(key, str):
+            where = f"inside while loop {key!r}"
+        else:
+            where = f"only if {self._branch(place)}"
         return (
             f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would "
             "keep it there; let it go on reading or waiting for an op from there."

@@ -131,13 +131,12 @@ class _ConsumerCommand(Rewire):
 
     def _no_consumer(self, wanted: Iterable[str]) -> str:
         """Why there is no edge to move."""
-        among = (
-            ""
-            if self.only == self.never == ()
-            else either(
+        if self.only == self.never == ():
+            among = ""
+        else:
+            among = either(
                 " among the ops that only= and never= leave", " among the ops that may be changed"
             )
-        )
         tensors = names_text(list(wanted)) or "these ops"
         return "No op" + among + f" reads {tensors}, so there is no edge to move."
 
@@ -166,11 +165,10 @@ class _ConsumerCommand(Rewire):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        left_out = (
-            f"Leave out {names_text(self.never)}"
-            if isinstance(self.never, tuple) and self.never
-            else ""
-        )
+        if isinstance(self.never, tuple) and self.never:
+            left_out = f"Leave out {names_text(self.never)}"
+        else:
+            left_out = ""
         return super().fix_label() or left_out
 
 

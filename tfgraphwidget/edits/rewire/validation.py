@@ -78,11 +78,10 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
             op = ids[name]
             is_way_round = after.types[op] in MERGE and after.types[source] in NEXT
             if part[op] == part[source] and not is_way_round:
-                cycle = (
-                    [op]
-                    if op == source
-                    else shortest_path(rows.start, rows.values, source, op)[::-1]
-                )
+                if op == source:
+                    cycle = [op]
+                else:
+                    cycle = shortest_path(rows.start, rows.values, source, op)[::-1]
                 _refuse_cycle([after.names[each] for each in cycle], way_out)
 
 

@@ -185,11 +185,10 @@ class SizeConsumer:
         mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
         value = tuple(size for _, size in mine)
         scalar = index.shape(entry.constant, 0) == ()
-        new = (
-            None
-            if proposed is None
-            else tuple(proposed if at == entry.at else size for at, size in mine)
-        )
+        if proposed is None:
+            new = None
+        else:
+            new = tuple(proposed if at == entry.at else size for at, size in mine)
         size = at_run_time or SizeAtRunTime("", (0,))
         return StaleConstant(
             op=index.names[entry.constant],

@@ -255,11 +255,10 @@ def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _padding_after(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A padding that fills a dimension up: more after it than before it."""
     op = consumer.read[1][0]
-    numbers = (
-        _numbers(consumer.index, consumer.index.nodes[op])
-        if consumer.index.types[op] in CONSTANTS
-        else []
-    )
+    if consumer.index.types[op] in CONSTANTS:
+        numbers = _numbers(consumer.index, consumer.index.nodes[op])
+    else:
+        numbers = []
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         before, after = numbers[2 * k : 2 * k + 2] or (0, 0)
         # One more after is what a convolution with stride 2 needs of even sizes.

@@ -361,11 +361,10 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
             is_apart = all(not name.startswith(f"{scope}/") for name in unnamed)
-            way = (
-                'save it as a file without contexts (".pb") and rename that'
-                if is_apart
-                else f"rename all of {scope!r}"
-            )
+            if is_apart:
+                way = 'save it as a file without contexts (".pb") and rename that'
+            else:
+                way = f"rename all of {scope!r}"
             raise GraphEditError(
                 f"Op {min(touched)!r} holds {context.context_name!r} together, of which "
                 f"{unnamed[0]!r} would keep its name; {way}.",

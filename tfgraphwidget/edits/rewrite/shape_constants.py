@@ -80,11 +80,10 @@ class SizeRewriter:
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one, consumer)
-        node = (
-            self._node(name)
-            if name in self.after.ids
-            else next(n for n in self.new_nodes if n.name == name)
-        )
+        if name in self.after.ids:
+            node = self._node(name)
+        else:
+            node = next(n for n in self.new_nodes if n.name == name)
         values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)

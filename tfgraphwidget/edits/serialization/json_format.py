@@ -516,11 +516,10 @@ def _record_from(edit: object, number: int) -> EditRecord:
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         command_text = "" if registration is None else f" ({registration.name})"
-        end = (
-            ""
-            if str(error).endswith(("?", "."))
-            else ("; give what " + editor_call("history.records", "") + " returned.")
-        )
+        if str(error).endswith(("?", ".")):
+            end = ""
+        else:
+            end = "; give what " + editor_call("history.records", "") + " returned."
         raise GraphEditError(f"Edit {number}{command_text} cannot be read: {error}" + end) from None
     options = tuple(functions), edit.get("renew", True), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)

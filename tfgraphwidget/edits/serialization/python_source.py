@@ -142,11 +142,10 @@ class _ExpressionWriter:
         expression = _public(thing)
         if expression is not None:
             return expression
-        plain = (
-            getattr(thing, "python_function", None) or inspect.unwrap(thing)
-            if callable(thing)
-            else thing
-        )
+        if callable(thing):
+            plain = getattr(thing, "python_function", None) or inspect.unwrap(thing)
+        else:
+            plain = thing
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
         kind = f"{type(thing).__module__.partition('.')[0]} {type(thing).__name__}"
@@ -167,11 +166,10 @@ class _ExpressionWriter:
         statements: dict[str, str] = {}
         for free, free_value in _free_names(function, tree):
             expression = self.value(free_value, free) if free != own else SourceExpression(own, {})
-            more = (
-                expression.statements
-                if expression.text == free
-                else {**expression.statements, free: f"{free} = {expression.text}"}
-            )
+            if expression.text == free:
+                more = expression.statements
+            else:
+                more = {**expression.statements, free: f"{free} = {expression.text}"}
             if any(statements.get(name, text) != text for name, text in more.items()):
                 # Two closures, one name.
                 return SourceExpression(
@@ -277,11 +275,10 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
             first = ast.parse(text).body[0]
-            node = (
-                first
-                if isinstance(first, ast.FunctionDef) and first.name == function.__name__
-                else None
-            )
+            if isinstance(first, ast.FunctionDef) and first.name == function.__name__:
+                node = first
+            else:
+                node = None
     except (OSError, TypeError, SyntaxError, ValueError):
         node = None
     if node is None:
@@ -483,11 +480,10 @@ class _ScriptWriter(ValueWriter):
             self.define("values", "values = {}")
         beside = len(self.arrays)
         text = self._define_all(array_expression(array, name, self.arrays, self._file))
-        note = (
-            f"  # editor.save writes {self._file} beside the script"
-            if len(self.arrays) > beside
-            else ""
-        )
+        if len(self.arrays) > beside:
+            note = f"  # editor.save writes {self._file} beside the script"
+        else:
+            note = ""
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 

@@ -732,11 +732,10 @@ class ObjectGraphEdit:
         """Add a notice of functions that some callers call edited and some as they were."""
         for name in sorted(self.objects.concrete_functions):
             others = self._successors.get(name, set()) - {name}
-            paths = (
-                self._paths(name)
-                if others and name in self._old and name in self._reachable
-                else ()
-            )
+            if others and name in self._old and name in self._reachable:
+                paths = self._paths(name)
+            else:
+                paths = ()
             if paths:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature "

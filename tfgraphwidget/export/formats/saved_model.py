@@ -186,11 +186,10 @@ def _signature_def(
     """The SignatureDef of a signature, with the method and the composite values of the one that was
     opened.
     """
-    was = (
-        None
-        if edited is None
-        else next((each for each in edited.signatures if each.name == signature.name), None)
-    )
+    if edited is None:
+        was = None
+    else:
+        was = next((each for each in edited.signatures if each.name == signature.name), None)
     if edited is None or was is None:
         return signature_def(request.index, signature, file_signature)
     message: SignatureDef = tf_protos.SignatureDef()
@@ -227,11 +226,10 @@ def _write(
             for signature, file_signature in pairs
         }
         builder = v1.saved_model.Builder(str(path))
-        saver = (
-            _saver(request.opened_model, state, variables)
-            if request.opened_model is not None
-            else None
-        )
+        if request.opened_model is not None:
+            saver = _saver(request.opened_model, state, variables)
+        else:
+            saver = None
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(
             session,

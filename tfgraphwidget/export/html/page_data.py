@@ -121,11 +121,10 @@ def pack_page(page_input: PageInput) -> bytes:
     kinds = {
         kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]
     }
-    titles = (
-        titles_of(page_input)
-        if len(numbers) == len(page_input.path)
-        else (" / ".join(titles_of(page_input)),)
-    )
+    if len(numbers) == len(page_input.path):
+        titles = titles_of(page_input)
+    else:
+        titles = (" / ".join(titles_of(page_input)),)
     head = _encode_json(
         {
             "graphs": [[len(text), len(buffer)] for text, buffer in packed],

@@ -118,19 +118,17 @@ def present_values(
         read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
-        why = (
-            str(missing)
-            if missing
-            else f"The session cannot read values: {variable_values.error_text(error)}"
-        )
-        way = (
-            OPEN_WITH_CHECKPOINT
-            if missing and request.graph.lacks_values()
-            else in_cell(
+        if missing:
+            why = str(missing)
+        else:
+            why = f"The session cannot read values: {variable_values.error_text(error)}"
+        if missing and request.graph.lacks_values():
+            way = OPEN_WITH_CHECKPOINT
+        else:
+            way = in_cell(
                 "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and "
                 "save again"
             )
-        )
         raise SessionRefused(
             f"{why}; " + way + ".",
             missing.handles or list(reads),

@@ -143,19 +143,13 @@ def _compare(
                 # Unseeded random numbers differ from run to run; those of the reference do too
                 # then.
                 once_more = once_more or reference.rerun(expected)
-                why = (
-                    ""
-                    if describe_difference(expected_values[key], once_more[k][2][key], tolerance)
-                    else why
-                )
+                if describe_difference(expected_values[key], once_more[k][2][key], tolerance):
+                    why = ""
                 # a deep model that was not trained can turn the last bit of a number into the first
                 if why:
                     moved = moved or reference.rerun(expected, moved=True)
-                    why = (
-                        ""
-                        if is_rounding(expected_values[key], results[k][key], moved[k][2][key])
-                        else why
-                    )
+                    if is_rounding(expected_values[key], results[k][key], moved[k][2][key]):
+                        why = ""
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature "

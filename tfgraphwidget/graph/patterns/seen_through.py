@@ -39,11 +39,10 @@ class SeenThrough:
 def seen_through(index: GraphIndex) -> SeenThrough:
     """What an index's ops are seen through to."""
     start = index.inputs.start
-    mask = (
-        of_type(index, SEEN_THROUGH.__contains__) & (np.diff(start) > 0)
-        if len(index)
-        else np.zeros(0, bool)
-    )
+    if len(index):
+        mask = of_type(index, SEEN_THROUGH.__contains__) & (np.diff(start) > 0)
+    else:
+        mask = np.zeros(0, bool)
     op = np.arange(len(index), dtype=np.int32)
     port = np.zeros(len(index), np.int32)
     first = start[:-1][mask]

@@ -215,11 +215,10 @@ class _Parser:
         types = [first]
         while True:
             at = _end(_SPACE, self.text, self.at)
-            match = (
-                _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1))
-                if self.text[at : at + 1] == "|"
-                else None
-            )
+            if self.text[at : at + 1] == "|":
+                match = _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1))
+            else:
+                match = None
             if match is None or not _TYPE.match(match[0]):
                 return tuple(types)
             types.append(match[0])

@@ -181,11 +181,10 @@ class _State:
         once.
         """
         stored_names, self._stored = self._stored, {}
-        values = (
-            self.body_state.values([name for _, name in stored_names.values()], "current")
-            if stored_names
-            else {}
-        )
+        if stored_names:
+            values = self.body_state.values([name for _, name in stored_names.values()], "current")
+        else:
+            values = {}
         feeds = {assign: {value: values[name]} for assign, (value, name) in stored_names.items()}
         with eager_mode():  # whatever graph is the default one where the session is used
             return {

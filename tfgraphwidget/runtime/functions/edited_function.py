@@ -201,11 +201,10 @@ class _Calls:
         labels = {}
         for called in called_functions(node, self._index.functions):
             is_edited = called.label in functions
-            function = (
-                self._library[functions[called.label]]
-                if is_edited
-                else self._widen(called.function)
-            )
+            if is_edited:
+                function = self._library[functions[called.label]]
+            else:
+                function = self._widen(called.function)
             function = (
                 self._with_results(function) if is_loop and called.label == "body" else function
             )

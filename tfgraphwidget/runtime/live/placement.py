@@ -300,11 +300,10 @@ def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:
 def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     """Return the NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
-    added = (
-        [node for node in patch.add.nodes if node.name not in hidden]
-        if hidden
-        else list(patch.add.nodes)
-    )
+    if hidden:
+        added = [node for node in patch.add.nodes if node.name not in hidden]
+    else:
+        added = list(patch.add.nodes)
     return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 

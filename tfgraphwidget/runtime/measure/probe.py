@@ -208,11 +208,10 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
         ):
             continue
         out = [index.names[i] for i in loop.exits]
-        way_out = (
-            f"; look at what comes out of it, {out[0] + ':0'!r}"
-            if out
-            else "; name a tensor outside of it"
-        )
+        if out:
+            way_out = f"; look at what comes out of it, {out[0] + ':0'!r}"
+        else:
+            way_out = "; name a tensor outside of it"
         raise GraphEditError(
             f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its "
             f"rounds{way_out}.",
@@ -427,11 +426,10 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; " + OPEN_WITH_SESSION + ".")
     check_session(session, graph)
 
-    limit = (
-        QUEUE_PATIENCE
-        if waiting and not _has_own_limit(session) and not _runners_run(graph)
-        else 0.0
-    )
+    if waiting and not _has_own_limit(session) and not _runners_run(graph):
+        limit = QUEUE_PATIENCE
+    else:
+        limit = 0.0
     options = tf.compat.v1.RunOptions(timeout_in_ms=int(limit * 1000)) if limit else None
 
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:

@@ -109,11 +109,10 @@ class Measurement(Mapping[str, Cost]):
         """A summary in words: the number of runs, and how many ops ran fused with others."""
         runs = f"median of {self.runs:,} runs" if self.runs > 1 else ""
         inner = sum(op != main for op, main in self.fused.items())
-        ops = (
-            f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it"
-            if inner
-            else ""
-        )
+        if inner:
+            ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it"
+        else:
+            ops = ""
         return "; ".join(filter(None, (runs, ops)))
 
     def __getitem__(self, name: str) -> Cost:

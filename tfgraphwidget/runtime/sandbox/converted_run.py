@@ -43,11 +43,10 @@ def run_converted_model(
             f"{names_text(sorted(model.inputs))}."
         )
     fed = {name: np.asarray(value) for name, value in feeds.items()}
-    job = (
-        _lite_job(model, outputs, fed)
-        if isinstance(model, LiteModel)
-        else _onnx_job(model, outputs, fed)
-    )
+    if isinstance(model, LiteModel):
+        job = _lite_job(model, outputs, fed)
+    else:
+        job = _onnx_job(model, outputs, fed)
     values: list[Array] = call_apart(lambda: RUNS.call(*job, seconds=PATIENCE))
     return values
 

@@ -648,11 +648,10 @@ class _Inference:
             handles = [
                 port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES
             ]
-            changed = (
-                list(range(len(shapes)))
-                if after.may_know_value(name) or self._before.may_know_value(name)
-                else changed + handles
-            )
+            if after.may_know_value(name) or self._before.may_know_value(name):
+                changed = list(range(len(shapes)))
+            else:
+                changed = changed + handles
         if changed:
             self._changed.update((name, port) for port in changed)
             for consumer in after.consumers(name):

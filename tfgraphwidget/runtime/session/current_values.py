@@ -120,11 +120,10 @@ def variable_value(
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
         return dtype, _session_value(source, index, op)
-    live = (
-        None
-        if is_outermost and source.stored is not None
-        else _captured_value(source, body, was, largest)
-    )
+    if is_outermost and source.stored is not None:
+        live = None
+    else:
+        live = _captured_value(source, body, was, largest)
     if live is not None:
         return dtype, live
     origin = was if is_outermost else (body.origins or {}).get(was, "")

@@ -78,14 +78,13 @@ def current_values(
         missing = variables_without_value(session, reads, error)
         if not missing:
             stuck = not can_grow(getattr(session, "session", session))
-            way = (
-                either(
+            if stuck:
+                way = either(
                     "tgw.renew(session) lets it run again",
                     "renew the session in a cell to let it run again",
                 )
-                if stuck
-                else clone_with("init", "none")
-            )
+            else:
+                way = clone_with("init", "none")
             raise SessionRefused(
                 f"The session cannot read the present values: {error_text(error)}; " + way + ".",
                 list(reads),
@@ -162,11 +161,10 @@ class Missing:
     def __str__(self) -> str:
         """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
         what, have = ("Variable", "has") if self.is_one else ("Variables", "have")
-        names = (
-            names_text(self.handles)
-            if self.is_complete
-            else f"{', '.join(map(repr, self.handles[:3]))} and others"
-        )
+        if self.is_complete:
+            names = names_text(self.handles)
+        else:
+            names = f"{', '.join(map(repr, self.handles[:3]))} and others"
         return f"{what} {names} {have} no value in this session"
 
 

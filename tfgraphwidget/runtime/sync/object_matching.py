@@ -173,11 +173,10 @@ def _numbered_layers(live: object) -> dict[str, object]:
     models.
     """
     layers = getattr(live, "layers", ())
-    weighted = (
-        [layer for layer in layers if getattr(layer, "weights", ())]
-        if isinstance(layers, list)
-        else []
-    )
+    if isinstance(layers, list):
+        weighted = [layer for layer in layers if getattr(layer, "weights", ())]
+    else:
+        weighted = []
     return {f"layer_with_weights-{number}": layer for number, layer in enumerate(weighted)}
 
 

@@ -86,11 +86,10 @@ class Sync:
         for pair in self.pairs:
             self._check(pair)
         originals = {o.handle for o, _ in self.pairs}
-        both = (
-            [c.name for _, c in self.pairs if c.handle in originals]
-            if self.source.is_same(self.target)
-            else []
-        )
+        if self.source.is_same(self.target):
+            both = [c.name for _, c in self.pairs if c.handle in originals]
+        else:
+            both = []
         if both:
             raise GraphEditError(
                 f"Variable {both[0]!r} is an original and a copy at once; sync one after the other."
@@ -377,11 +376,10 @@ class Sync:
             return
         session = self._session(self.target)
         for c in variables:
-            assigned = (
-                list(session.graph.get_operation_by_name(c.initializer).inputs)
-                if c.initializer
-                else []
-            )
+            if c.initializer:
+                assigned = list(session.graph.get_operation_by_name(c.initializer).inputs)
+            else:
+                assigned = []
             if len(assigned) < 2:
                 raise SessionRefused(
                     f"Variable {c.name!r} has no initializer that could give it a value; make it "

@@ -155,11 +155,10 @@ def _kind(arg: OpDef.ArgDef) -> str:
 
 
 def _attribute(attr: OpDef.AttrDef) -> str:
-    default = (
-        f"Defaults to {attribute_text(attr.default_value)}"
-        if attr.HasField("default_value")
-        else ""
-    )
+    if attr.HasField("default_value"):
+        default = f"Defaults to {attribute_text(attr.default_value)}"
+    else:
+        default = ""
     return _sentences([f"A {attr.type}", default, attr.description])
 
 

@@ -203,11 +203,10 @@ def _check_complete(
     """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in
     its place.
     """
-    graph = (
-        f"{ArchiveEntry.MODEL.value}/saved_model.pb"
-        if header["kind"] == "model"
-        else ArchiveEntry.GRAPH.value
-    )
+    if header["kind"] == "model":
+        graph = f"{ArchiveEntry.MODEL.value}/saved_model.pb"
+    else:
+        graph = ArchiveEntry.GRAPH.value
     entries = [graph]
     if header["kind"] == "graph" and (root / ArchiveEntry.EDITS.value).is_file():
         entries.append(ArchiveEntry.OPENED.value)

@@ -185,11 +185,10 @@ def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[s
     inside = [
         name for name in _entries(folder) if _looks_openable(folder / name, main_files, suffixes)
     ]
-    hint = (
-        f"; did you mean {str(folder / inside[0])!r}?"
-        if inside
-        else "; give the one that model.export wrote."
-    )
+    if inside:
+        hint = f"; did you mean {str(folder / inside[0])!r}?"
+    else:
+        hint = "; give the one that model.export wrote."
     raise NotAGraph(
         f"Directory {shorten(str(folder))} is not a SavedModel: it has no saved_model.pb{hint}"
     )

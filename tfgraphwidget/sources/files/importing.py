@@ -243,11 +243,10 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
     assigns_made = []
     with tf.name_scope("restore_captured"):
         for op, number in unrestored.items():
-            keys = (
-                [attribute.checkpoint_key for attribute in saved_objects[number].attributes]
-                if number < len(saved_objects)
-                else []
-            )
+            if number < len(saved_objects):
+                keys = [attribute.checkpoint_key for attribute in saved_objects[number].attributes]
+            else:
+                keys = []
             if keys and keys[0] in file.checkpoint.shapes:
                 value = _array(file.checkpoint.value(keys[0]))
                 placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)

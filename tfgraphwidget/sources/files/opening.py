@@ -91,11 +91,8 @@ def open_message(
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
-    collections = (
-        collections
-        if collections[1]
-        else ({**collections[0], **object_collections[0]}, object_collections[1])
-    )
+    if not (collections[1]):
+        collections = ({**collections[0], **object_collections[0]}, object_collections[1])
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if trust is None:
         trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)

@@ -124,11 +124,10 @@ def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[s
     numbers = saved_variables(meta, body.protos)
     variable_of_key = {}
     for op in bound_variables(meta, body.protos):
-        keys = (
-            [each.checkpoint_key for each in nodes[numbers[op]].attributes]
-            if numbers[op] < len(nodes)
-            else []
-        )
+        if numbers[op] < len(nodes):
+            keys = [each.checkpoint_key for each in nodes[numbers[op]].attributes]
+        else:
+            keys = []
         key = next((key for key in (*keys, restored.get(op, "")) if key in own.shapes), "")
         if key:
             variable_of_key[key] = meta.object_graph_def.nodes[numbers[op]].variable.name or op

@@ -103,11 +103,10 @@ def choose_signature(
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
         if not isinstance(name, str) or name not in by_name:
-            has = (
-                f"it has {', '.join(map(repr, by_name))}"
-                if by_name
-                else ("it has none; " + leave_out("signature"))
-            )
+            if by_name:
+                has = f"it has {', '.join(map(repr, by_name))}"
+            else:
+                has = "it has none; " + leave_out("signature")
             end = did_you_mean(name, by_name) if isinstance(name, str) else "."
             raise UnknownName(f"{title} has no signature {shorten(name)}: " + has + end)
         return by_name[name]

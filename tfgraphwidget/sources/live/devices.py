@@ -50,11 +50,10 @@ def absent_devices(
         if not listed:
             available, listed = available_devices(session), True
         elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
-        is_absent = (
-            elsewhere
-            if available is None
-            else not any(device_matches(spec, device) for device in available)
-        )
+        if available is None:
+            is_absent = elsewhere
+        else:
+            is_absent = not any(device_matches(spec, device) for device in available)
         if is_absent:
             absent.append(PinnedOps(device, op, counts[device], elsewhere))
     return absent
