@@ -21,7 +21,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -380,28 +379,3 @@ def _little_endian(array: np.ndarray) -> tuple[bytes, str]:
     dtype = _DTYPE_CODES[str(array.dtype)]
     data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % 4), dtype
-
-
-class PageTables(NamedTuple):
-    """One graph of a page: its JSON document, and its arrays by name."""
-
-    head: dict[str, object]
-    numbers: dict[str, np.ndarray]
-
-
-def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
-    """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
-    whole = gzip.decompress(data)
-    at = 4 + int.from_bytes(whole[:4], "little")
-    page = json.loads(whole[4:at])
-    graphs = []
-    for text, size in page["graphs"]:
-        head = json.loads(whole[at : at + text])
-        at += text
-        arrays = {
-            name: np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, at + offset)
-            for name, dtype, count, offset in head["fields"]
-        }
-        graphs.append(PageTables(head, arrays))
-        at += size
-    return page, graphs
