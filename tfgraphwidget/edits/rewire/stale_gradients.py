@@ -166,15 +166,23 @@ class BackwardOps:
         return frozenset(walk_from(first, self._differentiable_consumers))
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
-        """Whether gradients are taken of what an op gives, or of what is computed of that, by some
-        of the tensors that it reads.
+        """Whether gradients are taken of what an op gives, or of what is computed of that.
+
+        Args:
+            tensors: Some of the tensors that it reads.
         """
         if any(self._has_gradient_by(op, tensor) for tensor in tensors):
             return True
-        return any(
-            at in self.by_owner or not self.ops.isdisjoint(self.index.consumer_lists[at])
-            for at in walk_from([op], self._differentiable_consumers)
-        )
+        queue, reached = deque([op]), {op}
+        while queue:
+            at = queue.popleft()
+            if at in self.by_owner or not self.ops.isdisjoint(self.index.consumer_lists[at]):
+                return True
+            for consumer in self._differentiable_consumers(at):
+                if consumer not in reached:
+                    reached.add(consumer)
+                    queue.append(consumer)
+        return False
 
     def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
         """Whether the gradient of a tensor can come from one op only, and is there: what is

@@ -5,14 +5,14 @@ Where a gradient goes in, and what it represents, is found in `rewire.carried_gr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tfgraphwidget.edits.context import Function, PlanContext, TracedFunction
 from tfgraphwidget.edits.rewire.carried_gradients import PartGradients, can_be_carried
 from tfgraphwidget.edits.rewire.gradients import gradient_scope
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
-from tfgraphwidget.graph import GraphIndex, walk_from
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -166,10 +166,10 @@ def _is_needed(
 def _ancestors(nodes: Sequence[NodeDef], outputs: Sequence[str]) -> list[NodeDef]:
     """The new ops that tensors are computed of."""
     by_name = {node.name: node for node in nodes}
-
-    def sources(name: str) -> Iterator[str]:
-        if name in by_name:
-            yield from (split_input(text)[0] for text in by_name[name].input)
-
-    needed = set(walk_from((split_tensor(output)[0] for output in outputs), sources))
+    needed, stack = set[str](), [split_tensor(output)[0] for output in outputs]
+    while stack:
+        name = stack.pop()
+        if name in by_name and name not in needed:
+            needed.add(name)
+            stack += [split_input(text)[0] for text in by_name[name].input]
     return [node for node in nodes if node.name in needed]

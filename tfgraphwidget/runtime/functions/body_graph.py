@@ -7,7 +7,7 @@ variables again before each run, so that a copy can be brought up to date with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import (
-    FUNCTION_CALLS,
     HANDLE_DTYPES,
     HANDLES,
     OUTPUT_SHAPES,
@@ -26,12 +25,11 @@ from tfgraphwidget.graph import (
     called_definitions,
     definition_of,
 )
-from tfgraphwidget.naming import as_input, colocated_with, split_input, split_tensor
+from tfgraphwidget.naming import colocated_with, split_input, split_tensor
+from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import (
-    OpTypes,
     Source,
-    function_nodes,
     new_graph,
     open_source,
     static_shape,
@@ -96,7 +94,7 @@ def body_source(
     """
     own = [name for name in arguments if split_tensor(name)[0] not in body_state.names]
     outside = body_state.names | {split_tensor(name)[0] for name in own}
-    nodes = _inline([node for node in index.nodes if node.name not in outside], index)
+    nodes = inline([node for node in index.nodes if node.name not in outside], index)
     functions = list(called_definitions(nodes, index.functions, index.extras.function).values())
     read = {split_input(text) for node in nodes for text in node.input}
     graph = new_graph(index.extras.versions())
@@ -239,82 +237,3 @@ class _State:
             self._live[variable.initializer] = value, live
         result: Variable = variable.handle
         return result
-
-
-def _inline(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
-    """Copies of NodeDefs of a graph, those of called functions in place of calls.
-
-    In a graph that a session runs, TensorFlow computes the gradient of a call by changing the call,
-    which a session that has run it already does not follow. The ops of the function have gradients
-    like all others.
-
-    An op of the name of the call gives what the call gave, as IdentityN.
-    """
-    types = OpTypes(index.extras.function)
-    return [expanded for node in nodes for expanded in _expand(node, index, types, frozenset())]
-
-
-def _expand(
-    node: NodeDef, index: GraphIndex, types: OpTypes, around: frozenset[str]
-) -> Iterator[NodeDef]:
-    function = node.attr["f"].func.name if node.op in FUNCTION_CALLS else ""
-    if not function or function in around or function not in index.functions:
-        # One that calls itself stays a call.
-        copy = tf.compat.v1.NodeDef()
-        copy.CopyFrom(node)
-        yield copy
-        return
-    definition = index.extras.function(function)
-    body = function_nodes(definition, types, node.attr)
-    data = [text for text in node.input if text[:1] != "^"]
-    control_inputs = [text for text in node.input if text[:1] == "^"]
-    read = dict(zip(body.arguments, data, strict=True))
-    start = tf.compat.v1.NodeDef(name=f"{node.name}/inlined", op="NoOp", input=control_inputs)
-    if control_inputs:
-        yield start
-    for inner in body.nodes:
-        if inner.name in read:
-            continue
-        inner.input[:] = [_outer(text, node.name, read) for text in inner.input]
-        if control_inputs and not any(text[:1] != "^" for text in inner.input):
-            inner.input.append(f"^{start.name}")
-        inner.name = f"{node.name}/{inner.name}"
-        inner.device = inner.device or node.device
-        beside = inner.attr["_class"].list.s if "_class" in inner.attr else []
-        beside[:] = [
-            b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside
-        ]
-        invalidate_gradient(inner)
-        yield from _expand(inner, index, types, around | {function})
-    yield _result_of_call(node, definition, body.returns, read, waits=bool(control_inputs))
-
-
-def _outer(text: str, scope: str, read: dict[str, str]) -> str:
-    """The input of an op of a function, in the graph around the call."""
-    op, port = split_input(text)
-    if op not in read:
-        return as_input(f"{scope}/{op}", port)
-    return read[op] if port >= 0 else f"^{split_input(read[op])[0]}"
-
-
-def _result_of_call(
-    node: NodeDef,
-    definition: FunctionDef,
-    returns: dict[str, str],
-    read: dict[str, str],
-    waits: bool,
-) -> NodeDef:
-    """The op that gives what a call gave, and waits for the side effects that it had."""
-    inputs = []
-    for argument in definition.signature.output_arg:
-        op, port = split_tensor(returns[argument.name])
-        inputs.append(_outer(as_input(op, port or 0), node.name, read))
-    effects = [f"^{node.name}/{op}" for op in definition.control_ret.values() if op not in read]
-    after = effects or ([f"^{node.name}/inlined"] if waits else [])
-    result: NodeDef = tf.compat.v1.NodeDef(
-        name=node.name, op="IdentityN" if inputs else "NoOp", input=[*inputs, *after]
-    )
-    result.device = node.device
-    if inputs:
-        result.attr["T"].CopyFrom(node.attr["Tout"])
-    return result

@@ -128,8 +128,10 @@ class Renewal:
         )
 
     def apply(self) -> None:
-        """Renew the session, after the graph has changed. Raises SessionRefused where that cannot
-        take the state; the session is unchanged then.
+        """Renew the session, after the graph has changed.
+
+        Raises:
+            SessionRefused: The changed graph cannot take the state; the session is unchanged then.
         """
         check_editable()
         session = self._session
