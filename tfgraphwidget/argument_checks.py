@@ -112,30 +112,13 @@ def set_property(thing: object, name: str, value: object) -> None:
     object.__setattr__(thing, name, value)
 
 
-def in_words(**meanings: str) -> Callable[[_Method], _Method]:
-    """Let a method's arguments be refused in these words, and options that it does not have with a
-    suggestion.
-
-    Args:
-        **meanings: What the method takes, in words, by the name of the argument.
-    """
-
-    def mark(method: _Method) -> _Method:
-        method.__dict__["argument_meanings"] = meanings
-        return method
-
-    return mark
-
-
 def check_arguments(
     function: Callable[..., object],
     refusal: type[Exception] = GraphEditError,
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[..., object]:
-    """The function, which refuses what its annotations do not allow.
-
-    Args:
-        inside: Gives the context manager that each call runs in.
+    """The function, which refuses what its annotations do not allow; each call runs in a context
+    that `inside` gives.
     """
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
@@ -233,11 +216,6 @@ def call_text(
 ) -> str:
     """A call in a sentence, with what it was given first.
 
-    Args:
-        function: The function or method.
-        positional: The arguments that it was given by their place, a method's `self` included.
-        options: The arguments that it was given by name.
-
     >>> (
     ...     call_text(check, ("clone", "times"), {}),
     ...     call_text(check, (), {"taker": ["x:0", "y:0"], "name": "k"}),
@@ -272,11 +250,9 @@ def _argument_text(value: object) -> str:
     )
     if isinstance(name, str):  # a selection; an op, a tensor or a variable; a function
         return value_text(name) if name == getattr(value, "name", None) else _cut(name)
-    return (
-        value_text(value)
-        if value is None or isinstance(value, str | int | float)
-        else type(value).__name__
-    )
+    if value is None or isinstance(value, str | int | float):
+        return value_text(value)
+    return type(value).__name__
 
 
 def check(
@@ -325,9 +301,6 @@ def _takes_words(hint: object) -> bool:
 def check_seconds(seconds: Any) -> None:
     """Raise ValueError for what is no time limit: not a number, none above 0, or one without an
     end.
-
-    Args:
-        seconds: The number of seconds.
 
     >>> check_seconds(0.5)
     >>> check_seconds(float("nan"))

@@ -57,10 +57,8 @@ _repairs: list[Callable[[], object]] = []
 
 
 def sets_right(repair: _Function) -> _Function:
-    """Mark a function that sets right what an interrupt may have left.
-
-    Args:
-        repair: The function: quick when nothing is wrong, and without an error.
+    """Mark a function that sets right what an interrupt may have left: quick when nothing is wrong,
+    and without an error.
 
     >>> @sets_right
     ... def empty_trash(): trash.clear()

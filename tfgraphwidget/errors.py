@@ -97,11 +97,9 @@ def first_sentence(text: str) -> str:
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
-    return (
-        sentence
-        if len(sentence) <= _LONGEST_QUOTE
-        else f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
-    )
+    if len(sentence) <= _LONGEST_QUOTE:
+        return sentence
+    return f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
 
 
 def reason_of(error: BaseException) -> str:
@@ -166,6 +164,12 @@ class NameTaken(GraphEditError):
     ) -> None:
         super().__init__(why, ops, fixes)
         self.name, self.free = name, free
+
+    @classmethod
+    def in_graph(cls, name: str, free: str) -> NameTaken:
+        """The refusal of a name that an op or a scope of a graph has."""
+        sentence = f"The name {name!r} is taken in this graph; {free!r} is free."
+        return cls(sentence, [name], name=name, free=free)
 
 
 class NotClonable(GraphEditError):

@@ -36,10 +36,7 @@ def split_tensor(name: str) -> tuple[str, int | None]:
 
 
 def split_input(text: str) -> tuple[str, int]:
-    """Op name and port of a NodeDef input; port -1 is a control input.
-
-    Args:
-        text: An input of a NodeDef: "op", "op:1" or "^op".
+    """Op name and port of a NodeDef input, "op", "op:1" or "^op"; port -1 is a control input.
 
     >>> split_input("a"), split_input("a:2"), split_input("^a")
     (('a', 0), ('a', 2), ('a', -1))
@@ -80,10 +77,7 @@ def colocated_with(node: NodeDef) -> list[str]:
 
 def colocation(value: bytes) -> str:
     """The name of the op in one entry of a `_class` attribute, "loc:@name"; "" for an entry of
-    another kind.
-
-    Args:
-        value: The entry. Of a damaged file it may be no UTF-8, and then names no op that there is.
+    another kind. That of a damaged file may be no UTF-8, and then names no op that there is.
     """
     return value[5:].decode(errors="replace") if value.startswith(b"loc:@") else ""
 
@@ -99,11 +93,7 @@ def by_new_name(name: str, names: Mapping[str, str]) -> str:
 
 
 def last_part(name: str) -> str:
-    """The part after the last slash.
-
-    Args:
-        name: The name of an op or a scope.
-    """
+    """The part after the last slash."""
     return name.rpartition("/")[2]
 
 
@@ -135,9 +125,6 @@ def scopes_around(names: Iterable[str]) -> set[str]:
 def escape(text: str) -> str:
     r"""A name on one line, with control characters escaped.
 
-    Args:
-        text: A name of the graph, which may have any characters.
-
     >>> escape("a\nb")
     'a\\nb'
     """
@@ -168,10 +155,8 @@ def is_scope_name(name: object) -> bool:
 
 
 def valid_name(name: str, otherwise: str) -> str:
-    """A name like another one that TensorFlow takes for an op.
-
-    Args:
-        otherwise: What to return if nothing of it is left.
+    """A name like another one that TensorFlow takes for an op, or `otherwise` if nothing of it is
+    left.
 
     >>> valid_name("_output:0", "op"), valid_name("größe", "op"), valid_name("^", "op")
     ('output_0', 'gr_e', 'op')
@@ -213,12 +198,9 @@ def tried_before(name: str) -> Iterator[str]:
 
 
 def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
-    """Return the known names that are most like a name, best first, for "did you mean".
+    """Return at most so many known names that are most like a name, best first, for "did you mean".
 
     Names that end with it come first: "Softmax" probably means "net/Predictions/Softmax".
-
-    Args:
-        count: How many names to return at most.
     """
     import difflib
 
@@ -239,12 +221,8 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
 def did_you_mean(
     name: str, choices: Iterable[str], folder: str = "", *, otherwise: str = ""
 ) -> str:
-    """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", or when nothing is near another way
-    out.
-
-    Args:
-        folder: What to write before each of them, for files: "models/".
-        otherwise: What to do when nothing is near.
+    """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", each in its folder, or when nothing
+    is near another way out.
 
     >>> did_you_mean("modle.pb", ["model.pb", "x.txt"], "models/")
     "; did you mean 'models/model.pb'?"
@@ -299,9 +277,6 @@ def names_text(names: Sequence[str]) -> str:
 def count_text(count: float, what: str) -> str:
     """A number of things in words.
 
-    Args:
-        what: One of them, "op".
-
     >>> count_text(1, "op"), count_text(0, "edit"), count_text(2000, "element")
     ('1 op', '0 edits', '2,000 elements')
     """
@@ -313,9 +288,6 @@ _TRACED = re.compile(r"__(?:inference|forward|backward)_(\w+?)_\d+")
 
 def format_size(count_of_bytes: int) -> str:
     """A number of bytes with three digits and a unit.
-
-    Args:
-        count_of_bytes: The number of bytes.
 
     >>> format_size(999), format_size(999_600), format_size(93_600_000)
     ('999 bytes', '1 MB', '93.6 MB')
@@ -329,14 +301,8 @@ def format_size(count_of_bytes: int) -> str:
 
 
 def function_name(function: object, default: str = "") -> str:
-    """The name that a user gave to a function, or to a Keras layer.
-
-    Args:
-        function: The function; TensorFlow names that of a trace b'__inference_step_12'.
-        default: What to return if it has no name.
-
-    Returns:
-        The name: 'step'.
+    """The name that a user gave to a function, "step" of a trace b'__inference_step_12', or to a
+    Keras layer; the default if it has no name.
     """
     name = getattr(function, "__name__", None) or getattr(function, "name", None) or default
     text = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
@@ -351,9 +317,8 @@ def identifier(scope: str) -> str:
     ('my_copy_1', '_2nd', 'lambda_')
     """
     text = _IDENTIFIER.sub("_", scope).strip("_") or "copy"
-    if (
-        keyword.iskeyword(text) or text == "editor"
-    ):  # `editor` is what the printed lines call the editor
+    if keyword.iskeyword(text) or text == "editor":
+        # `editor` is what the printed lines call the editor.
         return f"{text}_"
     return f"_{text}" if text[0].isdigit() else text
 

@@ -14,17 +14,8 @@ from tfgraphwidget.errors import PackageMissing
 
 
 def import_package(module: str, need: str) -> Any:
-    """Import a module of such a package.
-
-    Args:
-        module: The module: "pandas", "scipy.sparse".
-        need: The beginning of the sentence that refuses, "cost() needs pandas".
-
-    Returns:
-        The module.
-
-    Raises:
-        PackageMissing: The package is not installed; the sentence says what to install.
+    """Import a module, "pandas" or "scipy.sparse", of such a package. Raises PackageMissing where
+    it is not installed: `need`, "cost() needs pandas", and what to install.
     """
     package = module.partition(".")[0]
     try:

@@ -35,26 +35,15 @@ def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterabl
     """The same items, one after another; the listener gets their number now and then.
 
     Args:
-        what: The work on them, as a phrase.
         every: The number of items from one report to the next.
-
-    Returns:
-        An iterable of the items.
     """
     listener = _listener.get()
     return items if listener is None else _report_each(items, what, every, listener)
 
 
 def report_parts(items: Sequence[T], what: str, size: int) -> Iterator[Sequence[T]]:
-    """The same items in parts, one after another; the listener gets the number of items before each
-    part.
-
-    Args:
-        what: The work on them, as a phrase.
-        size: The number of items in a part; the last one may have fewer.
-
-    Returns:
-        An iterator of slices of `items`.
+    """The same items in parts of that size, the last one perhaps smaller, one after another; the
+    listener gets the number of items before each part.
     """
     listener = _listener.get()
     for start in range(0, len(items), size):

@@ -51,12 +51,7 @@ def why_unreadable(path: str | os.PathLike[str], *, folders: bool = False) -> st
 
 
 def open_file(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a file to read its bytes.
-
-    Raises:
-        GraphEditError: It is not a file.
-        OSError: It cannot be opened.
-    """
+    """Open a file to read its bytes. Raises GraphEditError where it is not a file, and OSError."""
     why = why_unreadable(path)  # before it is opened, which is an event for some devices
     if why:
         raise GraphEditError(why)

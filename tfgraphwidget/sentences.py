@@ -35,11 +35,9 @@ class EditorCall:
     @property
     def python(self) -> str:
         """The call, or the name of the method without arguments."""
-        return (
-            f"editor.{self.method}"
-            if self.arguments is None
-            else f"editor.{self.method}({self.arguments})"
-        )
+        if self.arguments is None:
+            return f"editor.{self.method}"
+        return f"editor.{self.method}({self.arguments})"
 
 
 @dataclass(frozen=True)
@@ -134,10 +132,8 @@ class Sentence(str):
         return Sentence(*(new if part in old.parts else part for part in self.parts))
 
     def shorten(self, longest: int) -> Sentence:
-        """The sentence with long texts cut in their middle, so that its end is there.
-
-        Args:
-            longest: The characters that each text may have.
+        """The sentence with texts of more characters than that cut in their middle, so that its end
+        is there.
         """
         half = longest // 2
         return Sentence(
@@ -213,9 +209,6 @@ def leave_out(argument: str) -> Sentence:
 
 def drawn_shape(shape: Sequence[int | None] | None) -> Sentence:
     """A static shape, as a part of a sentence; the page writes it as the drawing does.
-
-    Args:
-        shape: The sizes, None for an unknown one; None for an unknown rank.
 
     >>> drawn_shape((None, 28, 1)), drawn_shape((None, 28, 1)).render(lambda field: field.page)
     ('(None, 28, 1)', '?×28×1')

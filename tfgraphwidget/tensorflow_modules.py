@@ -80,11 +80,10 @@ def is_loaded() -> bool:
 
 def is_installed() -> bool:
     """Whether TensorFlow can be used: it is there, and not too old."""
-    version = (
-        getattr(sys.modules["tensorflow"], "__version__", "")
-        if is_loaded()
-        else installed_version()
-    )
+    if is_loaded():
+        version = getattr(sys.modules["tensorflow"], "__version__", "")
+    else:
+        version = installed_version()
     return (is_loaded() or installed_folder() is not None) and not is_too_old(version or "")
 
 
@@ -121,9 +120,8 @@ class _Lazy:
 
     def __instancecheck__(self, thing: object) -> bool:
         bind()
-        with suppress(
-            TensorFlowUnsupported
-        ):  # nothing is an instance of a class that a release does not have
+        with suppress(TensorFlowUnsupported):
+            # Nothing is an instance of a class that a release does not have.
             return is_loaded() and isinstance(thing, self.resolve())
         return False
 
@@ -195,10 +193,7 @@ def _refuse(name: str) -> NoReturn:
 
 def refuse_absent_names() -> list[tuple[object, object]]:
     """Let each function of `tf_internals` that uses a private name refuse its calls if TensorFlow
-    does not have it.
-
-    Returns:
-        Each such function, and what is called in its place.
+    does not have it; each such function, and what is called in its place.
     """
     absent = absent_names()
     if not absent:
@@ -230,11 +225,8 @@ def _refused_call(where: str, *_: object, **__: object) -> NoReturn:
 
 
 def check_editable() -> None:
-    """Check that TensorFlow has all private names by which live graphs are edited, and edits are
-    taken back.
-
-    Raises:
-        TensorFlowUnsupported: It does not have one of them.
+    """Raise TensorFlowUnsupported unless TensorFlow has all private names by which live graphs are
+    edited, and edits are taken back.
     """
     for where in absent_names(editing=True).values():
         _refuse(where)
@@ -248,21 +240,15 @@ def as_any(thing: object) -> Any:
 
 
 def lazy_module(name: str) -> Any:
-    """A module of TensorFlow: itself if TensorFlow is imported, else what imports it when it is
-    first used.
-
-    Args:
-        name: The module's name, "tensorflow.python.framework.ops".
+    """A module of TensorFlow, "tensorflow.python.framework.ops": itself if TensorFlow is imported,
+    else what imports it when it is first used.
     """
     return _resolved_value(_Lazy(name))
 
 
 def lazy_class(module: str, name: str) -> Any:
-    """A class of TensorFlow, for `isinstance`, to be called, and for its attributes; a global
-    variable of its module.
-
-    Args:
-        name: The name of the class in it, with dots.
+    """A class of TensorFlow, by its name in a module, for `isinstance`, to be called, and for its
+    attributes; a global variable of its module.
     """
     return _resolved_value(_Lazy(module, name))
 
@@ -342,8 +328,6 @@ def installed_folder() -> str | None:
         spec = find_spec("tensorflow")
     except ModuleNotFoundError:  # an import hook keeps it out
         return None
-    return (
-        None
-        if spec is None or not spec.submodule_search_locations
-        else spec.submodule_search_locations[0]
-    )
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return spec.submodule_search_locations[0]

@@ -186,10 +186,7 @@ arguments by place, and with these by keyword.
 
 def private_names(*, editing: bool = False) -> dict[str, tuple[str, ...]]:
     """The private names of TensorFlow that this package uses, by the module or "module:class" that
-    has them.
-
-    Args:
-        editing: Whether to leave out those that no edit of a live graph uses.
+    has them; for `editing` those alone that edits of live graphs use.
     """
     table = _EDITING if editing else {**_EDITING, **_OTHERS}
     return {owner: tuple(names.split()) for owner, names in table.items()}
@@ -202,9 +199,6 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 
     Objects are not made for it: an attribute is there if the class has it, or if a method of the
     class names it. A function that does not take what it is called with is not there either.
-
-    Args:
-        editing: Whether to leave out those that no edit of a live graph uses.
     """
     absent = {}
     for owner, names in private_names(editing=editing).items():
@@ -273,11 +267,7 @@ def _names_in(member: object) -> Iterator[str]:
 
 
 def attributes_in(function: object) -> Iterator[str]:
-    """The names of attributes that a function or an attrgetter uses; of other objects none.
-
-    Args:
-        function: The function, or any other object.
-    """
+    """The names of attributes that a function or an attrgetter uses; of other objects none."""
     if isinstance(function, attrgetter | methodcaller):
         yield from function.__reduce__()[1]
     for code in _codes(inspect.unwrap(function) if callable(function) else function):

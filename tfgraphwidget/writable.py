@@ -180,9 +180,8 @@ class _Lock:
     _file = -1
 
     def __init__(self, folder: Path) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # a folder that may not be listed, any on Windows: then without
+        with contextlib.suppress(OSError):
+            # A folder that may not be listed, any on Windows: then without.
             self._file = os.open(folder, os.O_RDONLY)
 
     def take(self, seconds: float = 0.0) -> bool:
@@ -231,9 +230,8 @@ def _lock(folder: Path, into: Path, locks: ExitStack) -> None:
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: ExitStack) -> None:
     """Write the new files into the stage."""
-    while (
-        not stage.is_dir()
-    ):  # else another save, which had the lock before, took it for what a killed one has left
+    while not stage.is_dir():
+        # Else another save, which had the lock before, took it for what a killed one has left.
         stage.mkdir(mode=0o700)  # as private as a file that it may replace
         _lock(stage, stage.parent, locks)
     for part in ("old", "new"):
@@ -308,9 +306,8 @@ def _keep_mode(old: Path, new: Path) -> None:
         return
     about = old.stat()
     for owner in (-1, about.st_uid):
-        with contextlib.suppress(
-            OSError, AttributeError
-        ):  # only root changes owners; Windows has none
+        with contextlib.suppress(OSError, AttributeError):
+            # Only root changes owners; Windows has none.
             os.chown(new, owner, about.st_gid)
     shutil.copystat(old, new)
     os.utime(new)
@@ -424,10 +421,8 @@ def _put_in_place(stage: Path) -> list[str]:
         *(stage / part for part in ("old", "new", "current", "moving")),
     )
     if moving.is_file():
-        whole, names = (
-            old,
-            [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")],
-        )
+        whole = old
+        names = [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")]
     elif current.is_symlink():
         whole, names = stage / current.readlink(), [*_files(old), *_files(new)]
     else:

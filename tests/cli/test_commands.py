@@ -27,12 +27,12 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.editor.test_script import seen
+from tests.pages import unpack_page
 from tfgraphwidget import export
 from tfgraphwidget.cli import main, server
 from tfgraphwidget.cli.progress_bar import ProgressBar
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export import writer as writing
-from tfgraphwidget.export.html.page_data import unpack_page
 
 ODD = "it's '); import os #\n naïve"
 BATCH = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)

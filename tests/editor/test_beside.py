@@ -14,10 +14,10 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.pages import unpack_page
 from tfgraphwidget.editor import Beside, GraphEditor
 from tfgraphwidget.editor.partners import likely_partner
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, NotAGraph, UnknownName
-from tfgraphwidget.export.html.page_data import unpack_page
 
 v1 = tf.compat.v1
 X = {"x:0": np.ones([1, 4], np.float32)}

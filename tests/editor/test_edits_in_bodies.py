@@ -21,11 +21,12 @@ from tensorflow.python.framework import function
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.pages import unpack_page
 from tests.runtime.test_patch_application import failing
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.html.page_data import pack_page, unpack_page
+from tfgraphwidget.export.html.page_data import pack_page
 from tfgraphwidget.graph import called_functions
 from tfgraphwidget.runtime.live import patch_application
 from tfgraphwidget.runtime.session.renewal import Renewal

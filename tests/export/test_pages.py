@@ -23,11 +23,12 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
 from tests.odd import GRAPHS, graph_def
+from tests.pages import PageTables, unpack_page
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html import page as pages
-from tfgraphwidget.export.html.page_data import PageTables, pack_page, unpack_page
+from tfgraphwidget.export.html.page_data import pack_page
 from tfgraphwidget.graph import query
 from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.scene import scene as scenes

@@ -23,8 +23,10 @@ from tfgraphwidget.graph.adjacency import (
     shortest_path,
     strong_components,
     turn_around,
+    walk_from,
     weak_components,
 )
+from tfgraphwidget.graph.traversal import after_sources
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -55,6 +57,28 @@ def test_what_is_reached_are_the_descendants_and_the_seeds(
         set(np.flatnonzero(reach(*rows(edges), np.array(seeds, dtype=np.int32))).tolist())
         == expected
     )
+
+
+@given(edges=EDGES, seeds=st.lists(NODES))
+def test_a_walk_of_python_comes_to_each_of_them_once(
+    edges: list[tuple[int, int]], seeds: list[int]
+) -> None:
+    start, values = rows(edges)
+    way = [*walk_from(seeds, lambda node: values[start[node] : start[node + 1]].tolist())]
+    assert len(way) == len(set(way))
+    expected = reach(start, values, np.array(seeds, np.int32))
+    assert sorted(way) == np.flatnonzero(expected).tolist()
+
+
+@given(edges=EDGES)
+def test_ops_come_after_their_sources_but_for_cycles(edges: list[tuple[int, int]]) -> None:
+    start, values = rows(edges)
+    order = after_sources(
+        range(COUNT), lambda node: values[start[node] : start[node + 1]].tolist(), COUNT
+    )
+    assert sorted(order) == list(range(COUNT))
+    if nx.is_directed_acyclic_graph(nx.DiGraph(edges)):
+        assert all(order.index(source) < order.index(node) for node, source in edges)
 
 
 @pytest.mark.parametrize("wide", [3, 5_000])

@@ -22,7 +22,7 @@ from tests.slow import slow
 from tests.stress import architectures, networks
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.graph.attributes import AttributeDigests
-from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.op_matching import find_matches
 
 pytestmark = pytest.mark.filterwarnings("ignore:The frozen graph keeps hash table")
 GraphDef = Any
@@ -64,7 +64,8 @@ CHANGES: dict[str, Callable[[GraphDef], GraphDef]] = {
 
 
 def matched(before: GraphIndex, then: GraphIndex) -> list[int]:
-    return match_ops(before, then, (AttributeDigests(before), AttributeDigests(then)), {}).tolist()
+    digests = AttributeDigests(before), AttributeDigests(then)
+    return find_matches(before, then, digests, {}).pair.tolist()
 
 
 @pytest.mark.parametrize("change", CHANGES)

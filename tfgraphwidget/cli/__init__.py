@@ -25,14 +25,7 @@ _WITH_RESULT = ("diff", "lint")  # whose 1 says that the graphs differ, or that 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        arguments: The command line without the program's name; None for that of the process.
-
-    Returns:
-        The exit code.
-    """
+    """Run a command of these arguments, or of those of the process, and return the exit code."""
     options = create_parser().parse_args(arguments)
     # TensorFlow's messages on graphics cards are not an answer.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

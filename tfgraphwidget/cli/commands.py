@@ -255,11 +255,10 @@ def print_lint(options: argparse.Namespace) -> int:
 def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signatures: bool) -> None:
     if as_json:
         named = [(name, row) for name, each in reports.items() for row in each.rows()]
-        rows = (
-            [{"signature": name, **row} for name, row in named]
-            if of_signatures
-            else [row for _, row in named]
-        )
+        if of_signatures:
+            rows = [{"signature": name, **row} for name, row in named]
+        else:
+            rows = [row for _, row in named]
         print_output(json.dumps(rows, indent=1))
         return
     for name, each in reports.items():

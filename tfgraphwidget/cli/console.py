@@ -35,9 +35,6 @@ def write_text(out: TextIO | None, text: str) -> None:
     """Write and flush; None, a stream that the shell closed, is ignored.
 
     Raises OSError; the stream is redirected to the null device then.
-
-    Args:
-        out: The stream; None if the shell closed it.
     """
     if out is None:
         return
@@ -51,10 +48,7 @@ def write_text(out: TextIO | None, text: str) -> None:
 
 
 def in_option_words(why: str, options: Collection[str]) -> str:
-    """A refusal in the words of a command.
-
-    Args:
-        options: The names of the options that the command has.
+    """A refusal in the words of a command that has these options.
 
     >>> in_option_words("It has several; give signature='a b' or signature='c'.", ["signature"])
     "It has several; give --signature 'a b' or --signature c."

@@ -34,7 +34,6 @@ def parse_feeds(
 
     Args:
         texts: "x=random:1,224,224,3", "x=zeros", "x=rows.npy", "x=[[1, 2]]", or "all=random".
-        editor: The graph that takes them.
         other: A graph that is compared with it, whose signature may name them.
 
     Raises:

@@ -56,10 +56,8 @@ def check_sources(*files: str) -> None:
 
 
 def check_output(out: str, *, frozen: bool = False) -> None:
-    """Raise for a path that cannot be written, or not in the format that its suffix names.
-
-    Args:
-        frozen: Whether the graph is to be frozen.
+    """Raise for a path that cannot be written, or not in the format that its suffix names, also of
+    a frozen graph.
     """
     path = Path(out)
     with unwritable_refused(path):

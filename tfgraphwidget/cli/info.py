@@ -17,11 +17,8 @@ _MOST_ENDS = 8
 
 
 def info(path: str, signature: str | None = None) -> dict[str, Any]:
-    """Summarize a file or directory, as `--json` prints it. Raises GraphEditError.
-
-    Args:
-        path: The path of a file or a directory.
-        signature: The name of the one signature to list; None for all.
+    """Summarize a file or directory, with all signatures or one, as `--json` prints it. Raises
+    GraphEditError.
     """
     summary: dict[str, Any] = {"file": path, **describe_file(parse_path(path, "path"))}
     if signature is not None:
@@ -130,9 +127,8 @@ def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _type(tensor: dict[str, Any]) -> str:
     shape = tensor["shape"]
-    shape_text = (
-        "of unknown shape"
-        if shape is None
-        else f"({', '.join('?' if n is None else str(n) for n in shape)})"
-    )
+    if shape is None:
+        shape_text = "of unknown shape"
+    else:
+        shape_text = f"({', '.join('?' if n is None else str(n) for n in shape)})"
     return f"{tensor['dtype'] or 'any'} {shape_text}"

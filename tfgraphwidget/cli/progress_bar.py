@@ -27,11 +27,8 @@ class ProgressBar:
         self._last_time = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Show a step of long work.
-
-        Args:
-            done: How many parts of it are done.
-            total: The number of its parts; 0 if unknown.
+        """Show a step of long work, and how many parts of it are done, of a total that is 0 if
+        unknown.
         """
         if not self._is_terminal:
             if what not in self._lines:
@@ -58,10 +55,10 @@ class ProgressBar:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
+def progress_bar() -> Iterator[ProgressBar]:
     """A bar that shows the progress of the work inside the context."""
     bar = ProgressBar(sys.stderr)
-    with listen((lambda *_: None) if quiet else bar.tell):
+    with listen(bar.tell):
         try:
             yield bar
         finally:

@@ -139,9 +139,8 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
         _passing_on(signal.SIGTERM, server),
     ):
         while True:
-            with contextlib.suppress(
-                KeyboardInterrupt
-            ):  # the server has got it too, and asks whether it is meant
+            with contextlib.suppress(KeyboardInterrupt):
+                # The server has got it too, and asks whether it is meant.
                 return server.wait()
 
 

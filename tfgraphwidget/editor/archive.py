@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     VariableDef,
     build,
+    called_definitions,
     definitions,
     handles,
     key_of,
@@ -100,10 +101,8 @@ class _Contents:
 
 
 def to_bytes(core: EditorCore) -> bytes:
-    """The editor as bytes, which `tgw.edit` opens; see `GraphEditor.__bytes__`.
-
-    Raises:
-        GraphEditError: The editor holds what only this process has.
+    """The editor as bytes, which `tgw.edit` opens; see `GraphEditor.__bytes__`. Raises
+    GraphEditError where the editor holds what only this process has.
     """
     file = BytesIO()
     write(core, file)
@@ -111,10 +110,8 @@ def to_bytes(core: EditorCore) -> bytes:
 
 
 def write(core: EditorCore, file: IO[bytes]) -> list[str]:
-    """Write an editor to an open file. Raises as `to_bytes`.
-
-    Returns:
-        A sentence for each thing that is not in it.
+    """Write an editor to an open file; a sentence for each thing that is not in it. Raises as
+    `to_bytes`.
     """
     _check_python_calls(core)
     tell("Writing the editor")
@@ -447,11 +444,10 @@ def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, obje
     """What each op of the function as it was opened represents, if that is state; its values go to
     `contents`.
     """
-    from tfgraphwidget.runtime.functions import called_definitions
     from tfgraphwidget.sources import captured_state, table_dtypes
 
     state, index = captured_state(core.source, core.source.body), core.target.first
-    called = called_definitions(index, index.nodes).values()
+    called = called_definitions(index.nodes, index.functions, index.extras.function).values()
     nodes = [*index.nodes, *(node for definition in called for node in definition.node_def)]
     captures = {}
     for op in sorted(state.names):
@@ -473,8 +469,7 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
         raise SessionRefused(
             f"The function captures {op!r}, a {dtype} of this process whose contents cannot be "
             "read, as those of an iterator, a DenseHashTable or a table that is not initialized; "
-            "save a "
-            "SavedModel instead: " + editor_call("save", "'folder'") + ".",
+            "save a SavedModel instead: " + editor_call("save", "'folder'") + ".",
             [op],
         )
     key = contents.add(op, live.numpy)
@@ -498,7 +493,6 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     enter its function.
 
     Args:
-        core: The parts of an editor of the graph as it was opened then.
         new_core: Makes the parts of an editor of another source.
 
     Returns:
@@ -590,11 +584,10 @@ def _new_constants(core: EditorCore) -> dict[str, int]:
                 continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
-                data = (
-                    repr(array.tolist() if array.size else []).encode()
-                    if array.dtype == object
-                    else array.tobytes()
-                )
+                if array.dtype == object:
+                    data = repr(array.tolist() if array.size else []).encode()
+                else:
+                    data = array.tobytes()
             except (
                 KeyError,
                 TypeError,

@@ -77,9 +77,6 @@ class ArgumentResolver:
     def names(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops and tensors; a variable that a function captures is the op that stands
         for it, and what only a signature calls so is the tensor here.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
         """
         return self._view.names(
             [
@@ -121,11 +118,7 @@ class ArgumentResolver:
         )
 
     def name(self, argument: OpLike) -> str:
-        """The name of one op or tensor.
-
-        Args:
-            argument: An op, by name or as an object.
-        """
+        """The name of one op or tensor."""
         names = self.names(argument)
         if len(names) != 1:
             raise UnknownName(
@@ -134,28 +127,16 @@ class ArgumentResolver:
         return names[0]
 
     def op(self, argument: OpLike) -> str:
-        """The name of one op; a tensor represents the op that computes it.
-
-        Args:
-            argument: An op, by name or as an object.
-        """
+        """The name of one op; a tensor represents the op that computes it."""
         return self._index.names[self._index.op(self.name(argument))]
 
     def ops(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of ops; a tensor represents the op that computes it.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
-        """
+        """The names of ops; a tensor represents the op that computes it."""
         index = self._index
         return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(argument)))
 
     def items(self, argument: Names) -> tuple[str, ...]:
-        """The names of items of the drawing: scopes and groups unchanged, ops checked.
-
-        Args:
-            argument: Names, ops, tensors or a selection.
-        """
+        """The names of items of the drawing: scopes and groups unchanged, ops checked."""
         if isinstance(argument, str) and self._view.is_container(argument):
             return (argument,)
         if isinstance(argument, Selection):
@@ -167,10 +148,6 @@ class ArgumentResolver:
 
         A side that is left out beside the other is empty. Were it the marked one, the same line of
         Python would mean something else after each click, and after each clone.
-
-        Args:
-            inputs: Tensors that enter the part; None for those of the view.
-            outputs: Tensors that leave the part; None for those of the view.
         """
         if inputs is None and outputs is None:
             return self._view.boundary
@@ -199,40 +176,23 @@ class ArgumentResolver:
     # Arguments of edits
 
     def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
-        """Names of tensors, ops, scopes and control edges: one, or several.
-
-        Args:
-            argument: Tensors: one or several, by name or as objects, or a selection.
-        """
+        """Names of tensors, ops, scopes and control edges: one, or several."""
         if isinstance(argument, Selection):
             return tuple(map(self.endpoint, argument.on(self._index).outputs))
-        return (
-            self.endpoint(argument)
-            if is_single(argument)
-            else tuple(map(self.endpoint, each(argument)))
-        )
+        if is_single(argument):
+            return self.endpoint(argument)
+        return tuple(map(self.endpoint, each(argument)))
 
     def endpoint(self, argument: OpLike) -> str:
-        """The name of a tensor, an op, a scope, or "^op" for the control edges of an op.
-
-        Args:
-            argument: An op, by name or as an object.
-        """
+        """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
         if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
             return f"^{self.op(argument[1:])}"
-        return (
-            argument
-            if isinstance(argument, str) and edits.rewire.is_scope(self._index, argument)
-            else self.name(argument)
-        )
+        if isinstance(argument, str) and edits.rewire.is_scope(self._index, argument):
+            return argument
+        return self.name(argument)
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
-        """A tensor, op or name scope by name, or a selection; with `ops` a tensor is its op.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
-            ops: Whether a tensor represents its op.
-        """
+        """A tensor, op or name scope by name, or a selection; with `ops` a tensor is its op."""
         if isinstance(argument, Selection):
             return argument.on(self._index)
         if not is_single(argument):
@@ -258,19 +218,13 @@ class ArgumentResolver:
         return part if isinstance(part, Selection) else (part,)
 
     def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
-        """The ops of a part by name.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
-        """
+        """The ops of a part by name."""
         part = self.replacement(argument)
         return part.ops if isinstance(part, Selection) else tuple(part)
 
     def consumers(self, argument: OpsLike) -> Selection | tuple[str, ...]:
-        """Ops and name scopes by name, or a selection; several selections are taken as their ops.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
+        """Ops and name scopes by name, or a selection; several selections are taken as their
+        ops.
         """
         if isinstance(argument, Selection):
             return argument.on(self._index)
@@ -284,26 +238,19 @@ class ArgumentResolver:
         return tuple(dict.fromkeys(names))
 
     def tensor(self, argument: OpLike) -> str:
-        """The name of one tensor; an op represents its only one.
-
-        Args:
-            argument: An op, by name or as an object.
-        """
+        """The name of one tensor; an op represents its only one."""
         return self.output(self.name(argument))
 
     def output(self, argument: OpsLike) -> str:
-        """The name of one tensor: itself, or the only output of an op, a name scope or a selection.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
+        """The name of one tensor: itself, or the only output of an op, a name scope or a
+        selection.
         """
         index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
         outputs = edits.rewire.outputs_of(index, part)
-        if (
-            len(outputs) > 1 and part not in index.ids
-        ):  # of an op with several, only those that have consumers
+        if len(outputs) > 1 and part not in index.ids:
+            # Of an op with several, only those that have consumers.
             selection = part if isinstance(part, Selection) else selectors.scope(index, part)
             outputs = tuple(name for name in outputs if name in selection.boundary[1]) or outputs
         if len(outputs) != 1:
@@ -332,12 +279,8 @@ class ArgumentResolver:
         return live.traced_ops.tensor_spec(spec)
 
     def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
-        """The static shape and the dtype that a placeholder takes.
-
-        Args:
-            spec: A tf.TensorSpec, or None.
-            shape: The static shape, where there is no spec.
-            dtype: The dtype, where there is no spec.
+        """The static shape and the dtype that a placeholder takes: of a tf.TensorSpec, or where
+        that is None these.
         """
         new: tuple[Any, str] = live.traced_ops.shape_and_dtype(spec, shape, dtype)
         return new
@@ -370,19 +313,15 @@ class ArgumentResolver:
         counter, a moving average or what an optimizer keeps, which TensorFlow 1 names below its
         variables. If there is none among them, all are meant. A name that is a variable's and a
         scope's, as such a one's is, is the variable's.
-
-        Args:
-            which: Variables, scopes or selections.
         """
         index = self._index
         handles: dict[str, None] = {}
         for item in which:
             part = self._scope_or_selection(item)
-            ops = (
-                selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
-                if part is None
-                else part
-            )
+            if part is None:
+                ops = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
+            else:
+                ops = part
             variables = [variable.handle for variable in ops.variables]
             if not variables:
                 name = item.rstrip("/") if isinstance(item, str) else item
@@ -422,11 +361,10 @@ class ArgumentResolver:
     def free_name_for(
         self, function: object, beside: Iterable[str], *, instead: bool = False
     ) -> str:
-        """A free name after the function, for the op or the name scope of ops that it makes.
+        """A free name after the function, for the op or the name scope of ops that it makes
+        `beside` others.
 
         Args:
-            function: The function, or an op type.
-            beside: The ops, or tensors of them, that the new ones follow or replace.
             instead: Whether the old ones are removed; in place of a single op the new one stays in
                 its scope, a layer.
 
@@ -462,9 +400,6 @@ class ArgumentResolver:
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
         """A free name scope for what a function makes: beside the op of the first tensor, and at a
         function's root.
-
-        Args:
-            tensors: The tensors that it is called on.
         """
         # A result of a function has the scope's name as its key.
         return self.free_name_for(
@@ -482,10 +417,6 @@ class ArgumentResolver:
         need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
-
-        Args:
-            inputs: Its inputs, as `GraphEditor.add_signature` takes them; None for those that the
-                outputs need.
         """
         index = self._index
         if inputs is None and outputs is None:
@@ -508,10 +439,8 @@ class ArgumentResolver:
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The wanted outputs: given, marked, of the signatures, or those without consumers.
 
-        Args:
-            argument: Names, ops, tensors or a selection; None for the outputs of the view.
-            use_selection: Whether marked tensors count; see `boundary`. The marks that a file is
-                opened with are those of one signature, and no choice.
+        Marked tensors may not count (`use_selection`): the marks that a file is opened with are
+        those of one signature, and no choice; see `boundary`.
         """
         if argument is not None:
             return self.names(argument)
@@ -533,11 +462,7 @@ class ArgumentResolver:
     # Arguments of runs
 
     def fetches(self, argument: OpsLike) -> tuple[str, ...]:
-        """The names of tensors; an op represents all of its outputs, if it has any.
-
-        Args:
-            argument: Ops: one or several, by name or as objects, or a selection.
-        """
+        """The names of tensors; an op represents all of its outputs, if it has any."""
         index = self._index
         tensors: dict[str, None] = {}
         for name in self.names(argument):
@@ -564,13 +489,8 @@ class ArgumentResolver:
         return readable
 
     def feeds(self, feeds: Mapping[TensorKey, object] | None) -> dict[str, object]:
-        """Feeds by the name of the tensor.
-
-        Args:
-            feeds: Values by tensor, or None.
-
-        Raises:
-            GraphEditError: A tensor of numbers is fed text.
+        """Feeds by the name of the tensor. Raises GraphEditError for text that a tensor of numbers
+        is fed.
         """
         named = {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
         for name, value in named.items():
@@ -593,11 +513,8 @@ class ArgumentResolver:
 
     def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)
-        name = (
-            name
-            if split_tensor(name)[1] is not None and name not in self._index.ids
-            else f"{name}:0"
-        )
+        if split_tensor(name)[1] is None or name in self._index.ids:
+            name = f"{name}:0"
         if runtime.measure.probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
                 f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read "
@@ -611,16 +528,9 @@ class ArgumentResolver:
     def part_to_clone(
         self, inputs: Names | None, outputs: Names | None
     ) -> tuple[Selection | None, tuple[str, ...], tuple[str, ...]]:
-        """The part that a clone copies: a selection, or the names of its inputs and outputs.
-
-        Args:
-            inputs: Tensors or ops that enter the part, or a Selection; None for what is marked or
-                selected.
-            outputs: Tensors or ops that leave the part; None for what is marked or selected.
-
-        Raises:
-            GraphEditError: What was selected is not in the graph any more.
-            UnknownName: A name is not in the graph.
+        """The part that a clone copies, given or else marked or selected: a selection, or the names
+        of its inputs and outputs. Raises UnknownName, and GraphEditError where what was selected is
+        not in the graph any more.
         """
         selection, view = None, self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:
@@ -632,10 +542,8 @@ class ArgumentResolver:
         return selection, *self.boundary(inputs, outputs)
 
     def scope_for_copies(self, times: object, devices: object) -> str:
-        """A free scope name, of which the numbered ones are free too if several copies are wanted.
-
-        Args:
-            times: The number of copies, or None for one.
+        """A free scope name, of which the numbered ones are free too if several copies are
+        wanted.
         """
         free_scope = self._executor.free_scope
         scope, number = free_scope(), 0
@@ -647,14 +555,8 @@ class ArgumentResolver:
         return scope
 
     def other_graph(self, graph: GraphLike | None, session: object) -> GraphLike | None:
-        """The other graph that copies go into; None for this one, also of another editor.
-
-        Args:
-            graph: A `tf.Graph`, or an editor; None for this graph.
-            session: The session of the `tf.Graph`, or None.
-
-        Raises:
-            GraphEditError: There is a session without a graph, or beside an editor.
+        """The other graph that copies go into; None for this one, also of another editor. Raises
+        GraphEditError for a session without a graph, or beside an editor.
         """
         target, own = target_of(graph), self._executor.target
         graph_of_target = graph if target is None else target.source.graph
@@ -669,10 +571,8 @@ class ArgumentResolver:
         return graph
 
     def modes(self, argument: Any) -> Any:
-        """Whether state is copied or shared: one word, or pairs of a name and a word.
-
-        Args:
-            argument: The word, or a dict {variable, scope or selection: word}.
+        """Whether state is copied or shared: one word, or of {variable, scope or selection: word}
+        the pairs.
         """
         if not isinstance(argument, Mapping):
             return argument
@@ -691,11 +591,7 @@ class ArgumentResolver:
         return tuple(modes.items())
 
     def initial_values(self, argument: Any) -> Any:
-        """What new variables hold: a word, a checkpoint's path, or such or an array by name.
-
-        Args:
-            argument: The word, the path, or a dict {variable: array or one of these}.
-        """
+        """What new variables hold: a word, a checkpoint's path, or such or an array by name."""
         if isinstance(argument, Mapping):
             return tuple((self._variable_name(key), value) for key, value in argument.items())
         return fspath(argument) if isinstance(argument, PathLike) else argument
@@ -707,11 +603,7 @@ class ArgumentResolver:
         return name if is_whole and name not in self._index.ids else self.names(key)[0]
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
-        """Tensors of an added source, with those of the graph that replace them.
-
-        Args:
-            argument: The tensors of the graph by those of the source.
-        """
+        """Tensors of an added source, with those of the graph that replace them."""
         names = self._navigator.outermost.names
         return tuple(
             (str(getattr(one, "name", one)), names(other)[0]) for one, other in argument.items()

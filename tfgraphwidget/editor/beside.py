@@ -29,9 +29,8 @@ from tfgraphwidget.editor.evaluation import WEIGHTS, navigator_of
 from tfgraphwidget.editor.partners import Partners, call_around
 from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex
+from tfgraphwidget.graph import Difference, DifferenceKind, GraphIndex, called_definitions
 from tfgraphwidget.naming import count_text, split_tensor
-from tfgraphwidget.runtime.functions import called_definitions
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import TensorKey
@@ -493,12 +492,10 @@ def open_beside(
     """Both models beside each other; see `tgw.beside`. `second` None is the original of `first`.
 
     Args:
-        open_editor: Opens an editor of what `tgw.edit` opens.
         show: Makes the widget of the result.
         pairs: {op of the first: op of the second}, where these are not matched as they should be;
             None for those that an editor was saved with.
         values: Whether variables and constants are compared if no feeds are given.
-        ignore: Kinds of differences that are left out.
 
     Raises:
         GraphEditError: `pairs` are given for one graph.
@@ -538,7 +535,7 @@ def _copy(editor: Editor, index: GraphIndex, title: str) -> Editor:
     """An editor of a copy of a graph, with the same scopes open."""
     core = editor._core
     graph = tf_protos.GraphDef(node=index.nodes, versions=index.extras.versions())
-    functions = called_definitions(index, index.nodes)
+    functions = called_definitions(index.nodes, index.functions, index.extras.function)
     graph.library.function.extend(functions[name] for name in sorted(functions))
     source = open_source(graph, trusted=core.source.trust.is_given)
     source.title = f"{core.navigator.path[-1]}{title}"

@@ -70,9 +70,6 @@ class StructureSteps:
     def to_shown_ops(self, step: Step) -> Step:
         """The step to what is drawn: to a call where its op is in the function that is called, and
         to what is beside its op in the graph that lacks it.
-
-        Args:
-            step: One of the steps.
         """
         before = self._partners.shown_op(step.before, is_after=False)
         after = self._partners.shown_op(step.after, is_after=True)
@@ -133,11 +130,7 @@ def _functions(count: int) -> list[Detail]:
 
 
 def value_step(kind: str, difference: TensorDifference, details: Iterable[Detail]) -> Step:
-    """A step to a tensor whose values differ.
-
-    Args:
-        details: Its lines.
-    """
+    """A step to a tensor whose values differ, with its lines."""
     before, after = (split_tensor(name)[0] for name in (difference.other, difference.name))
     lines = tuple(details)[:MAX_DETAILS]
     return Step(kind, _scope_of(after), before, after, lines, distance_text(difference))
@@ -168,11 +161,7 @@ def difference_lines(each: TensorDifference) -> list[Detail]:
 
 
 def tensor_line(what: str, each: TensorDifference) -> Detail:
-    """A line on how far a tensor beside another is apart.
-
-    Args:
-        what: What it is to the other one.
-    """
+    """A line on how far a tensor beside another, which it is `what` to, is apart."""
     text = "agrees" if each.same else distance_text(each)
     if not each.differs and not each.same:
         text = f"agrees within rounding, {text}"

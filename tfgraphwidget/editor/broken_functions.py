@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 def function_graph(
     name: str, body: Body, caller: GraphIndex
 ) -> tuple[GraphIndex, Mapping[str, str]]:
-    """The body of a library function, and the tensors that it returns, by result.
-
-    Args:
-        caller: That graph as edits have left it.
+    """The body of a library function, and the tensors that it returns, by result, in a calling
+    graph as edits have left it.
     """
     inside = open_function(name, body, caller)
     index = build(inside.nodes(), typing=inside.typing, functions=caller.functions, extras=inside)
@@ -28,10 +26,8 @@ def function_graph(
 
 
 def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
-    """Whether lint finds fault with a function, so that TensorFlow may not import its file.
-
-    Args:
-        caller: That graph as edits have left it.
+    """Whether lint finds fault with a function of a calling graph as edits have left it, so that
+    TensorFlow may not import its file.
     """
 
     def plan(command: Command) -> Patch:

@@ -73,17 +73,8 @@ class NoValueInFile(SessionRefused):
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """Return a function that loads values into the copies later; refuse now what it can.
-
-    Args:
-        patch: The clone, as it will be applied to the target graph.
-        origin: The graph of the originals, with its session.
-        target: The graph of the copies, with its session. It is `origin` for copies in the same
-            graph.
-
-    Returns:
-        A function without arguments, to be called after the patch is applied. It assigns the
-        variables and fills the tables.
+    """Return a function that loads values into the copies later, once the patch is applied to the
+    target graph; refuse now what it can. It assigns the variables and fills the tables.
 
     Raises:
         SessionRefused: There is no session to initialize the copies in, or a variable has no value.
@@ -95,11 +86,10 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     if patch.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
-        give = (
-            OPEN_WITH_SESSION
-            if origin.graph is target.graph
-            else in_cell("give session=, a session of that graph")
-        )
+        if origin.graph is target.graph:
+            give = OPEN_WITH_SESSION
+        else:
+            give = in_cell("give session=, a session of that graph")
         raise SessionRefused(
             "There is no session to initialize the copied variables in; "
             + give
@@ -139,16 +129,12 @@ def needs_session(patch: Patch, index: GraphIndex) -> bool:
 def file_values(
     patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
 ) -> tuple[tuple[str, Callable[[], object]], ...]:
-    """Readers of the values of variables that a clone adds to a file that is not imported.
+    """Readers of the values of variables that a clone adds to a file that is not imported;
+    `readers` read those of the originals, by their handle ops.
 
-    Those that begin with what their initializers compute have none.
-
-    Args:
-        readers: Read the values of the originals, by their handle ops.
-
-    Raises:
-        SessionRefused: A variable has no value in the file.
-        GraphEditError: A given value does not fit its variable.
+    Those that begin with what their initializers compute have none. Raises SessionRefused for a
+    variable without a value in the file, and GraphEditError for a given value that does not fit its
+    variable.
     """
     if patch.init == "none" or not patch.add.variables:
         return ()
@@ -163,11 +149,7 @@ def file_values(
 
 
 def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
-    """Name of each copied variable ("copy/w:0") -> the key of its original in checkpoints.
-
-    Args:
-        origin: The graph that the copies come from, with its session.
-    """
+    """Name of each copied variable ("copy/w:0") -> the key of its original in checkpoints."""
     paired = variable_pairs(patch, origin)
     names = sources.checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: names[original.handle] for original, copy in paired}
@@ -176,11 +158,7 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
 def variable_pairs(
     patch: Patch, origin: GraphSession
 ) -> tuple[tuple[VariableDef, VariableDef], ...]:
-    """Each original variable with its copy.
-
-    Args:
-        origin: The graph that the copies come from, with its session.
-    """
+    """Each original variable with its copy."""
     original_of, index = {copy: original for original, copy in patch.add.copies}, origin.index
     handles = [index.ids[original_of[v.handle]] for v in patch.add.variables]
     originals = definitions(index, handles)
@@ -208,11 +186,10 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
         if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE
     }
     tables = {a: b for a, b in tables.items() if persistent_state(index)[index.ids[a]]}
-    ops = (
-        {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
-        if tables
-        else set()
-    )
+    if tables:
+        ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
+    else:
+        ops = set()
     starters = set(first_contents(index, ops))
     return {
         a: b
@@ -335,10 +312,8 @@ class VariableValues(ABC):
         index = self.index
         handle = index.ids[variable.handle]
         attributes = index.nodes[handle].attr
-        dtype, shape = (
-            sessions.variable_values.numpy_dtype(attributes["dtype"].type),
-            attributes["shape"].shape,
-        )
+        dtype = sessions.variable_values.numpy_dtype(attributes["dtype"].type)
+        shape = attributes["shape"].shape
         array = _as_dtype(value, dtype)
         if array is None:
             name = "string" if dtype is object else np.dtype(dtype).name

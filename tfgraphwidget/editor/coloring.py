@@ -114,10 +114,8 @@ class ColorModel:
     def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
         """The values and the legend of each cheap encoding, and of the present one.
 
-        For another graph's index without what was measured, or has changed, in the current one.
-
-        Args:
-            other: The graph that it is compared with, or None.
+        For the index of another graph, with which it is compared, without what was measured, or has
+        changed, in the current one.
         """
         current = self._index
         index, views = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
@@ -173,10 +171,8 @@ class ColorModel:
         Parameters are those of the op that computes with them, where a variable is read.
         """
         index, measured = self._index, self._evaluator.measured
-        parameters, users = (
-            costs.parameters(index),
-            costs.users(index, find_op_facts(index).depends_on_input),
-        )
+        parameters = costs.parameters(index)
+        users = costs.users(index, find_op_facts(index).depends_on_input)
         at_users = np.zeros(len(index))
         np.add.at(at_users, users, parameters)
         unknown = np.full(len(index), np.nan)
@@ -195,11 +191,7 @@ class ColorModel:
         )
 
     def cost_values(self, batch: int) -> dict[str, Sequence[object]]:
-        """The columns of `cost_table`, by their names.
-
-        Args:
-            batch: The first dimension of inputs that leave it open.
-        """
+        """The columns of `cost_table`, by their names, for inputs of that batch size."""
         _check_batch(batch)
         index = self._index
         table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}

@@ -60,10 +60,8 @@ def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None =
 def edit_and_compare(
     core: EditorCore, command: edits.Command, options: Mapping[str, Any]
 ) -> object:
-    """Make the edit; with feeds, report how far the outputs differ, and undo if a run fails.
-
-    Args:
-        options: `feeds`, {tensor: value} or None to run nothing.
+    """Make the edit; with `feeds` in the options, report how far the outputs differ, and undo if a
+    run fails.
     """
     executor, feeds = core.executor, options["feeds"]
     if feeds is None:
@@ -114,9 +112,6 @@ def method_of(
         result: What the method does with the command.
         documentation: Its documentation, where it is not that of the command; "{arguments}" stands
             for the arguments.
-
-    Returns:
-        The function, whose first argument is the editor.
     """
     call, options = edits.call_signature(command), _OPTIONS.get(result, ())
     parameters = [*call.parameters.values()]

@@ -107,11 +107,10 @@ class Side:
         reaching = of_type(index, lambda op_type: effect_of(op_type) in _REACHING)
         effects = (mask_of(index, side_effects(index, every)) | reaching) & ~needed
         trust = self.run.source.trust
-        dangerous = (
-            set()
-            if trust.is_given
-            else {each.root for each in effects_of(index, trust).of_graph() if each.root}
-        )
+        if trust.is_given:
+            dangerous = set()
+        else:
+            dangerous = {each.root for each in effects_of(index, trust).of_graph() if each.root}
         untrusted = mask_of(index, [index.ids[name] for name in dangerous]) & ~needed
         waiting = waiting_tensors(index, np.ones(len(index), bool), feeds, index.names)
         reasons = [
@@ -202,11 +201,7 @@ class Runner:
         self._failing: list[tuple[Mask, str]] = []
 
     def values(self, tensors: Iterable[str]) -> dict[str, Array]:
-        """The values of tensors, as far as they are computed.
-
-        Raises:
-            SessionRefused: The graph cannot run.
-        """
+        """The values of tensors, as far as they are computed. Raises SessionRefused."""
         names = [name for name in dict.fromkeys(tensors) if not self.is_dead(name)]
         index = self.side.index
         rounds = runtime.measure.keep_last_rounds(index, names)

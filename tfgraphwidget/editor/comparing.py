@@ -41,6 +41,7 @@ from tfgraphwidget.graph import (
     is_converted,
     may_be_random,
     reachable_functions,
+    traversal,
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import (
@@ -88,14 +89,8 @@ def judge(
     tolerance: Tolerance,
     not_compared: Mapping[str, tuple[str, ...]],
 ) -> Comparison:
-    """A comparison of some tensors, which stay in their order; no function is looked into.
-
-    Args:
-        before: The graph to compare with.
-        now: The graph.
-        differences: The differences of the tensors.
-        tolerance: What counts as equal.
-        not_compared: Tensors that were not compared, by the reason.
+    """A comparison of some tensors by their differences, in their order, and of those that were not
+    compared by the reason; no function is looked into.
     """
     comparer = Comparer(before, now, {}, tolerance, ())
     by_name = {each.name: each for each in differences}
@@ -119,13 +114,8 @@ def compare_stores(
     pairs: Sequence[Pair],
     tolerance: Tolerance,
 ) -> Comparison:
-    """Compare the values of variables in two stores, as many at a time as fit in memory.
-
-    Args:
-        ours: Where the values of the first of each pair are.
-        theirs: Where those of the second are, with which they are compared.
-        pairs: The variables, as (ours, theirs).
-        tolerance: What counts as equal.
+    """Compare the values of variables, as (ours, theirs), in two stores, as many at a time as fit
+    in memory.
     """
     differences = []
     for some, one, other in _read_portions(ours, theirs, _portions_of_variables(pairs)):
@@ -681,11 +671,7 @@ def _other_loop(comparer: Comparer, loop: Loop) -> Loop:
 
 
 def paired_names(matched: MatchedGraphs) -> dict[str, str]:
-    """{tensor of the second graph: the tensor of the first that it is}.
-
-    Args:
-        matched: The graphs, and which op of the one is which of the other.
-    """
+    """{tensor of the second graph: the tensor of the first that it is}."""
     pairs = corresponding_tensors(matched)
     old, new = matched.before.index, matched.after.index
     pairs |= _replaced_ops(old, new, pairs)
@@ -698,12 +684,8 @@ def paired_names(matched: MatchedGraphs) -> dict[str, str]:
 
 
 def with_results(pairs: Pairs, before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
-    """Pairs with results that have the same places in two graphs, and no partners by their ops.
-
-    Args:
-        pairs: {tensor now: tensor before}.
-        before: The results of the graph before.
-        now: The results of the graph now.
+    """Pairs {tensor now: tensor before} with results that have the same places in two graphs, and
+    no partners by their ops.
     """
     every, partners = dict(pairs), set(pairs.values())
     for was, result in zip(before, now, strict=False):
@@ -780,35 +762,19 @@ def _dtype_of(index: GraphIndex, tensor: _Tensor) -> str:
 
 
 def evaluation_order(index: GraphIndex, outputs: Iterable[str]) -> list[int]:
-    """The ops in the order of evaluation: each after what it reads and waits for, and shortly
-    before what reads it. Loops are cut where a round hands over to the next; what leaves one comes
-    after what a round gives.
-
-    Args:
-        outputs: What is evaluated first; all other ops follow.
+    """The ops in the order of evaluation, first for the outputs: each after what it reads and waits
+    for, and shortly before what reads it. Loops are cut where a round hands over to the next; what
+    leaves one comes after what a round gives.
     """
     goes_on = {kind for kind in index.kinds[0] if kind in NEXT}
-    order: list[int] = []
-    state = np.zeros(len(index), np.int8)
-    for root in (*(index.op(name) for name in outputs), *range(len(index))):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            if state[op] == 0:
-                state[op] = 1
-                reads = [*index.input_lists[op], *index.control_lists[op]]
-                reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
-                stack += [
-                    source
-                    for source in reversed(reads)
-                    if state[source] == 0 and index.types[source] not in goes_on
-                ]
-                continue
-            stack.pop()
-            if state[op] == 1:
-                state[op] = 2
-                order.append(op)
-    return order
+
+    def sources(op: int) -> list[int]:
+        reads = [*index.input_lists[op], *index.control_lists[op]]
+        reads += _given_by_rounds(index, op) if index.types[op] in EXIT else ()
+        return [source for source in reversed(reads) if index.types[source] not in goes_on]
+
+    roots = (*(index.op(name) for name in outputs), *range(len(index)))
+    return traversal.after_sources(roots, sources, len(index))
 
 
 def _given_by_rounds(index: GraphIndex, leaving: int) -> list[int]:
@@ -847,11 +813,10 @@ def _variances(
             continue  # integers are exact
         inputs = [differences[name] for name in input_tensors(index, op) if name in differences]
         shape = outputs[0].shapes[1] if outputs else ()
-        count = (
-            rounding.terms(index.types[op], [each.shapes[1] for each in inputs], shape)
-            if outputs
-            else 1.0
-        )
+        if outputs:
+            count = rounding.terms(index.types[op], [each.shapes[1] for each in inputs], shape)
+        else:
+            count = 1.0
         if called_functions(index.nodes[op], index.functions):
             count = max(count, rounding.CALLED_SUM)
         scale = outputs[0].scale if outputs else 0.0

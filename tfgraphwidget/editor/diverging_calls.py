@@ -50,17 +50,8 @@ def compare_all(
     path: tuple[str, ...] = (),
 ) -> Comparison:
     """Compare all tensors that have a partner and a value, and find the first divergence, also
-    inside of functions.
-
-    Args:
-        before: The graph to compare with.
-        now: The graph.
-        pairs: {tensor of `now`: tensor of `before`}.
-        tolerance: What counts as equal.
-        path: The names of the functions that both are the bodies of, outermost first.
-
-    Raises:
-        NotTrusted: The outputs of a graph need an op that does more than compute.
+    inside of functions; the arguments are those of `Comparer`. Raises NotTrusted where the outputs
+    of a graph need an op that does more than compute.
     """
     comparer = comparing.Comparer(before, now, pairs, tolerance, path)
     try:

@@ -155,11 +155,9 @@ class EditPlanner:
         removed = [
             name for name in (getattr(each, "name", "") for each in before) if name not in remaining
         ]
-        return (
-            (_SIGNATURES_GONE.format(names_text(removed)),)
-            if removed and not change.signature_edits
-            else ()
-        )
+        if removed and not change.signature_edits:
+            return (_SIGNATURES_GONE.format(names_text(removed)),)
+        return ()
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow; `change` is of the source's own
@@ -210,11 +208,7 @@ class EditPlanner:
         return self._planned_copies(self.graph_copies(command, target), target, marking)
 
     def graph_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
-        """Plan copies of a part of the current graph in a graph.
-
-        Args:
-            target: The graph that the copies go into.
-        """
+        """Plan copies of a part of the current graph in the target graph."""
         if self.edited.boundary is not None:
             return self._body_copies(command, target)
         self.view.names((*command.inputs, *command.outputs))
@@ -274,10 +268,8 @@ class EditPlanner:
         )
 
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
-        """The edits by which a function's body in another editor calls copies of a part.
-
-        Raises:
-            NotClonable: Nothing in the function is given for an input.
+        """The edits by which a function's body in another editor calls copies of a part. Raises
+        NotClonable where nothing in the function is given for an input.
         """
         read = dict(command.replace)
         state, boundary = self.clonable_state(), self.edited.inputs_and_outputs
@@ -314,15 +306,9 @@ class EditPlanner:
         return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
 
     def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file in a graph of their own; None if the file is imported.
-
-        Args:
-            command: The clone of the part into another graph.
-            boundary: The inputs and outputs of the part.
-
-        Raises:
-            GraphEditError: A part of a function's body cannot stand alone, or a variable has no
-                value.
+        """The ops of a part of a file, with these inputs and outputs, in a graph of their own; None
+        if the file is imported. Raises GraphEditError where a part of a function's body cannot
+        stand alone, or a variable has no value.
         """
         edited, target = self.edited, self.target
         if not target.place.needs_import:
@@ -352,11 +338,7 @@ class EditPlanner:
     # Another graph, and what a function adds
 
     def addition(self, command: Add) -> PlannedEdit:
-        """Plan to bring another graph in, whole; the graph itself is current then.
-
-        Args:
-            command: What to add, and what it reads.
-        """
+        """Plan to bring another graph in, whole; the graph itself is current then."""
         from tfgraphwidget.editor.joining import join
 
         self.edited.navigator.leave(0)
@@ -389,11 +371,7 @@ class EditPlanner:
         return self._planned_copies(copies, self.target)
 
     def growth(self, command: edits.Call) -> PlannedEdit:
-        """Plan to call a function on tensors, and to initialize the variables that it makes.
-
-        Args:
-            command: The function, its arguments and the scope.
-        """
+        """Plan to call a function on tensors, and to initialize the variables that it makes."""
         from tfgraphwidget.editor import traced_growth
 
         if self.edited.boundary is not None:
@@ -435,21 +413,13 @@ class EditPlanner:
 
 
 def target_of(model: object) -> OpenedGraph | None:
-    """The target of an editor; None for what is not an editor.
-
-    Args:
-        model: An editor, or any other object.
-    """
+    """The target of an editor; None for what is not an editor."""
     target = getattr(getattr(model, "_core", None), "target", None)
     return target if isinstance(target, OpenedGraph) else None
 
 
 def function_executor(graph: object) -> EditedGraph | None:
-    """The executor of an editor that is in a function; None for all else.
-
-    Args:
-        graph: An editor, or any other object.
-    """
+    """The executor of an editor that is in a function; None for all else."""
     core = getattr(graph, "_core", None)
     executor: EditedGraph | None = getattr(core, "executor", None)
     return executor if executor is not None and executor.boundary is not None else None

@@ -135,11 +135,7 @@ class EditedGraph:
         return self.patches_of(self.view)
 
     def patches_of(self, view: GraphView) -> tuple[edits.Patch, ...]:
-        """The patches of a graph, oldest first.
-
-        Args:
-            view: The view of a graph or of a function's body.
-        """
+        """The patches of a graph, oldest first."""
         changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
 
@@ -148,11 +144,7 @@ class EditedGraph:
         return self.new_names_of(self.view)
 
     def new_names_of(self, view: GraphView) -> dict[str, str]:
-        """The names of the ops of a graph that edits have renamed, by those before.
-
-        Args:
-            view: The view of a graph or of a function's body.
-        """
+        """The names of the ops of a graph that edits have renamed, by those before."""
         saved = self.source.saved_editor  # whose edits cannot always be made again
         former_names = (
             saved.renamed if saved is not None and view is self.navigator.outermost else {}
@@ -218,7 +210,7 @@ class EditedGraph:
         }
 
     def edited_module(self, name: str) -> ModuleCopy:
-        """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+        """The current function as edited, as a tf.Module; see `AnalysisAPI.to_module`."""
         default = self.source.signature
         signature = next(
             (s for s in self.signatures if default is not None and s.name == default.name), None

@@ -28,7 +28,6 @@ from tfgraphwidget.graph import (
     GraphIndex,
     InlinedGraph,
     MatchedGraphs,
-    build,
     control_flow_ops,
     difference,
     effects_of,
@@ -148,11 +147,9 @@ class Evaluator:
         difference = self._difference if is_after else self._difference_to
         if difference is None:
             return None
-        path, start, index = (
-            self._executor.navigator.path,
-            self._difference_path,
-            self._executor.index,
-        )
+        path = self._executor.navigator.path
+        start = self._difference_path
+        index = self._executor.index
         if path == start:
             return _at_calls(difference.rest.marks(len(index), is_after=is_after), index)
         inside = path[len(start) :] if path[: len(start)] == start else ()
@@ -243,18 +240,6 @@ class Evaluator:
         pairs: Mapping[TensorKey, object] | None = None,
     ) -> Comparison:
         """Run the graph and another one on the same feeds; see `AnalysisAPI.compare`.
-
-        Args:
-            feeds: {tensor: value}, or None.
-            other: The model to compare with; None for the graph as it was opened.
-            tensors: The tensors to compare; "all" for all that have partners, "weights" for
-                variables and constants; None for the marked outputs, those of the signature or
-                function, or those that the feeds lead to, whichever there are first.
-            tolerance: What counts as equal: None, a number, or {dtype: number}.
-            pairs: {tensor: tensor of the other graph}, where the matching is to be corrected.
-
-        Returns:
-            How far each tensor is from that of the other graph.
 
         Raises:
             GraphEditError: Only one of the graphs has an output, or takes a feed.
@@ -391,9 +376,8 @@ class Evaluator:
             )
         if not names and strict:
             names = tuple(default_outputs(now.index, feeds))
-        elif (
-            not names
-        ):  # without a training step, which would run for what reads a variable after it
+        elif not names:
+            # Without a training step, which would run for what reads a variable after it.
             with contextlib.suppress(GraphEditError):
                 names = tuple(_before_updates(now.index, default_outputs(now.index, feeds)))
         return {name: matching.original(name) for name in names}
@@ -427,11 +411,9 @@ class Evaluator:
     @property
     def probed(self) -> dict[str, tuple[runtime.measure.probe.Stats, ...]]:
         """The results of the last probe of the current graph, by op; empty after an edit."""
-        return (
-            self._probed[2].by_op
-            if self._probed is not None and self._is_valid(self._probed)
-            else {}
-        )
+        if self._probed is not None and self._is_valid(self._probed):
+            return self._probed[2].by_op
+        return {}
 
     def placeholders(self, tensors: TensorsLike | None = None) -> tuple[str, ...]:
         """The placeholders to feed for tensors; None for those that `measure` would compute."""
@@ -463,16 +445,6 @@ class Evaluator:
     ) -> Measurement:
         """Measure each op, and keep the result until the next edit; see `AnalysisAPI.measure`.
 
-        Args:
-            fetches: The tensors to compute; None for the marked ones, the selected ones, those of
-                the signature, or those without consumers, whichever there are first.
-            feeds: {tensor: value}, or None.
-            metadata: A RunMetadata, or a folder that tf.profiler wrote, in place of a run; else
-                None.
-
-        Returns:
-            The cost of each op.
-
         Raises:
             GraphEditError: A tensor cannot be measured.
             SessionRefused: The graph cannot run.
@@ -491,11 +463,9 @@ class Evaluator:
     @property
     def measured(self) -> Measurement | None:
         """The last measurement of the current graph; None after an edit."""
-        return (
-            self._measured[2]
-            if self._measured is not None and self._is_valid(self._measured)
-            else None
-        )
+        if self._measured is not None and self._is_valid(self._measured):
+            return self._measured[2]
+        return None
 
     @property
     def costs(self) -> Mapping[str, Cost]:
@@ -543,11 +513,7 @@ class Evaluator:
 
 
 def navigator_of(model: object) -> Navigator | None:
-    """The navigator of an editor; None for what is not an editor.
-
-    Args:
-        model: An editor, or any other object.
-    """
+    """The navigator of an editor; None for what is not an editor."""
     navigator = getattr(getattr(model, "_core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
 
@@ -598,22 +564,13 @@ def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -
     """
     node_body = sources.open_function(reference.function, body, index, op)
     arguments = node_body.function(reference.function).signature.input_arg
-    called = build(
-        node_body.nodes(),
-        *node_body.collections(),
-        typing=node_body.typing,
-        functions=node_body.functions(),
-        extras=node_body,
-    )
+    called = sources.body_index(node_body)
     return CalledBody(called, tuple(node_body.alias.get(a.name, a.name) for a in arguments))
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
-    """The name of a tensor or an op before some edits.
-
-    Args:
-        name: The name of an op or a tensor as it is now.
-        renames: The (old, new) names of each edit, oldest first.
+    """The name of a tensor or an op before some edits, by the (old, new) names of each, oldest
+    first.
     """
     for names in reversed(list(renames)):
         name = edits.follow(name, {new: old for old, new in names if new})

@@ -172,10 +172,8 @@ class EditExecutor(EditedGraph):
         return outcome.results, edits.Edits.of(outcome.patch, outcome.losses, planned.notes())
 
     def preview(self, command: Command) -> edits.Edits | Preview:
-        """Plan and check a command; nothing is changed.
-
-        Raises:
-            GraphEditError: The edit would be refused, for the same reason.
+        """Plan and check a command; nothing is changed. Raises GraphEditError for the reason that
+        the edit would.
         """
         # Other threads wait: what planning imports is a file again at the end, and no edit of
         # theirs is put back.
@@ -205,11 +203,8 @@ class EditExecutor(EditedGraph):
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
     def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file in a graph of their own; None if the file is imported.
-
-        Args:
-            command: The clone of the part into another graph.
-            boundary: The inputs and outputs of the part.
+        """The ops of a part of a file, with these inputs and outputs, in a graph of their own; None
+        if the file is imported.
         """
         with undone() as steps:
             return EditPlanner(self, steps).part_of_file(command, boundary)
@@ -240,10 +235,8 @@ class EditExecutor(EditedGraph):
 
         Raises InvalidArgument if there are not so many.
         """
-        done, undone = (
-            edits.group_batches(self.history.done),
-            edits.group_batches(reversed(self.history.undone)),
-        )
+        done = edits.group_batches(self.history.done)
+        undone = edits.group_batches(reversed(self.history.undone))
         whole = (*done, *undone)
         if type(to) is not int or not 0 <= to <= len(whole):
             count = len(whole)
@@ -297,10 +290,8 @@ class EditExecutor(EditedGraph):
             step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
                 # A rename may give an op the name that another one loses by it.
-                present_ops, removed = (
-                    step.place.index.ids,
-                    {node.name for node in step.patch.remove.nodes},
-                )
+                present_ops = step.place.index.ids
+                removed = {node.name for node in step.patch.remove.nodes}
                 if any(
                     node.name in present_ops and node.name not in removed
                     for node in step.patch.add.nodes

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import export
 from tfgraphwidget.editor.coloring import cheap_encodings
-from tfgraphwidget.graph import build
 from tfgraphwidget.hierarchy import default_open
 from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.sources import body_index
 from tfgraphwidget.visible import ViewSpec
 
 if TYPE_CHECKING:
@@ -30,13 +30,7 @@ class _OpenedFile:
 
     def __init__(self, source: Source) -> None:
         self.title, self.body, self.memo = source.title, source.body, LayoutCache()
-        self.index: GraphIndex = build(
-            self.body.nodes(),
-            *self.body.collections(),
-            typing=self.body.typing,
-            functions=self.body.functions(),
-            extras=self.body,
-        )
+        self.index: GraphIndex = body_index(self.body)
         self.view_spec = ViewSpec(default_open(self.index))
 
     def without_a_run(self, other: GraphIndex | None = None) -> export.Encodings:
@@ -59,13 +53,8 @@ class _OpenedFile:
 
 
 def save_page_of(source: Source, path: Path) -> Path:
-    """Write what `GraphEditor(source).save("page.html")` writes, without opening an editor.
-
-    Returns:
-        The path.
-
-    Raises:
-        GraphEditError: The page cannot be written; all files are unchanged then.
+    """Write what `GraphEditor(source).save("page.html")` writes, without opening an editor, and
+    return the path. Raises GraphEditError where it cannot be written; all files are unchanged then.
     """
     is_plain_file = source.graph is None and source.saved_editor is None
     if not is_plain_file or source.entrance or source.signature is not None:

@@ -56,24 +56,15 @@ class FileWatch:
         self.edits = _commands(core) if edits is None else edits
 
     def accept(self, path: Path) -> None:
-        """Take what the editor itself has written there for what it shows.
-
-        Args:
-            path: The file or folder that was written.
-        """
+        """Take what the editor itself has written there for what it shows."""
         if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
             self._stamp, self._content = stamp_of(self.path), b""
             self._pending = self._stamp
             self.edits = _commands(self._core)
 
     def look(self, *, at_once: bool = False) -> str:
-        """Follow the file if it has changed.
-
-        Args:
-            at_once: Whether not to wait until a second look sees the same file.
-
-        Returns:
-            A sentence on what was done, or could not be; "" if the file is as it was.
+        """Follow the file if it has changed, once a second look sees the same file, or `at_once`; a
+        sentence on what was done, or could not be, "" if the file is as it was.
         """
         executor = self._core.executor
         if executor.batch is not None or executor.is_previewing:
@@ -90,9 +81,8 @@ class FileWatch:
             self._pending = stamp
             return ""
         self._stamp = self._pending = stamp
-        if self._content and self._content == _content_of(
-            self.path
-        ):  # touched, or written as it was
+        if self._content and self._content == _content_of(self.path):
+            # Touched, or written as it was.
             return ""
         self._content = b""
         sentence = (
@@ -149,11 +139,7 @@ def _commands(core: EditorCore) -> tuple[Command, ...]:
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
-    """What changes when a file, or the main file of a folder, is written; () if absent.
-
-    Args:
-        path: The file or folder.
-    """
+    """What changes when a file, or the main file of a folder, is written; () if absent."""
     try:
         stats = [file.stat() for file in _files(path)]
     except (GraphEditError, OSError):
@@ -191,7 +177,6 @@ def watch_file(
     """Let an editor follow its file from now on.
 
     Args:
-        path: The file, or the folder of a SavedModel.
         edits: The first edits of the editor, which the file itself holds; None for all that it has
             now.
 
@@ -208,16 +193,9 @@ def watch_file(
 
 
 def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> int:
-    """Open another state of what is open, and make edits again; widgets and listeners stay.
-
-    Args:
-        records: The edits, as data, after those that the source itself holds.
-
-    Returns:
-        How many edits the source itself holds.
-
-    Raises:
-        GraphEditError: An edit does not fit; nothing has changed.
+    """Open another state of what is open, and make edits again, given as data, after those that the
+    source itself holds, whose number is returned; widgets and listeners stay. Raises GraphEditError
+    for an edit that does not fit; nothing has changed then.
     """
     new = EditorCore.of(source, core.show, core.layout)
     if source.saved_editor is not None:
@@ -243,13 +221,8 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> i
 
 
 def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) -> None:
-    """Make edits in an editor of a newer file, and show there what the old one shows.
-
-    Args:
-        new: The parts of an editor without edits.
-
-    Raises:
-        GraphEditError: An edit does not fit.
+    """Make edits in an editor of a newer file that has none, and show there what the old one shows.
+    Raises GraphEditError for an edit that does not fit.
     """
     if records:
         replay(new.executor, records)

@@ -44,14 +44,9 @@ def edited_state(
     patches: Iterable[edits.Patch],
     captured: Mapping[str, Variable | Tensor] = _NONE,
 ) -> BodyState:
-    """The state of an edited body: what it captured, and what new ops capture.
-
-    Args:
-        index: The body as edits have left it.
-        captured: What edits have brought into the graph that was opened: live variables by op.
-
-    Returns:
-        The state, by the names of the ops that represent it in `index`.
+    """The state of a body as edits have left it, by the names of the ops that represent it in
+    `index`: what it captured, what new ops capture, and what edits have brought into the graph that
+    was opened, live variables by op.
     """
     patches = tuple(patches)
     names_before: dict[str, str] = {}
@@ -83,10 +78,8 @@ def _names_before(names_before: Mapping[str, str], patch: edits.Patch) -> dict[s
 
 
 def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch]) -> BodyState:
-    """The state of an edited graph itself, for a part of it that becomes a function.
-
-    Args:
-        index: The graph as edits have left it.
+    """The state of a graph itself as edits have left it, for a part of it that becomes a
+    function.
     """
     names: dict[str, str] = {}
     for patch in patches:
@@ -97,18 +90,9 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch
 def clone_modules(
     command: Clone, source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary
 ) -> tuple[ModuleCopy, ...]:
-    """The tf.Modules that are clones of a part of a function's body.
-
-    Args:
-        state: The state of the body, as `edited_state` returns it.
-        boundary: The arguments and the results of the body.
-
-    Returns:
-        One module for each scope of the command, in order.
-
-    Raises:
-        GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others
-            say why.
+    """The tf.Modules that are clones of a part of a function's body with this state, one for each
+    scope of the command, in order. Raises GraphEditError, NotClonable, NoPath, SessionRefused and
+    others for what a module cannot be.
     """
     command, index = _with_replaced(command, view.index)
     inputs, outputs, also, notices = _module_boundary(command, index)
@@ -170,11 +154,6 @@ def graph_source(
 ) -> Source:
     """The current function's body as a graph with a session; see `runtime.functions`.
 
-    Args:
-        source: What was opened. Its title and its initial values are those of the result.
-        state: The state of the body, as `edited_state` returns it.
-        boundary: The arguments and the results of the body.
-
     Returns:
         The opened graph. Its signature has the names of the function's parameters too, where these
         are known.
@@ -207,18 +186,7 @@ def graph_source(
 def preview(
     command: Clone, source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary
 ) -> Preview:
-    """Preview `clone_modules`; nothing is made.
-
-    Args:
-        state: The state of the body, as `edited_state` returns it.
-        boundary: The arguments and the results of the body.
-
-    Returns:
-        The ops, and the new and the shared state.
-
-    Raises:
-        GraphEditError: The part cannot be copied.
-    """
+    """Preview `clone_modules`, which raises for the same reasons; nothing is made."""
     command, index = _with_replaced(command, view.index)
     inputs, outputs, also, notices = _module_boundary(command, index)
     arguments, returns = boundary
@@ -324,9 +292,8 @@ def _module_boundary(
     command.check_options()
     if command.selection is None:
         unused: tuple[str, ...] = ()
-        if (
-            command.inputs and command.outputs
-        ):  # else it is the whole function, or all that its results need
+        if command.inputs and command.outputs:
+            # Else it is the whole function, or all that its results need.
             unused = unused_inputs(
                 index, command.inputs, between(index, command.inputs, command.outputs).mask
             )
@@ -340,11 +307,8 @@ def _module_boundary(
 def edited_module(
     source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary, name: str
 ) -> ModuleCopy:
-    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
-
-    Args:
-        source: What was opened, with the signature as edits have left it.
-        boundary: The arguments and results of the function after the edits.
+    """The current function as edits have left it, its signature too, as a tf.Module; see
+    `AnalysisAPI.to_module`.
     """
     arguments, returns = boundary
     structure = _edited_structure(source, view, state, arguments)
@@ -358,10 +322,8 @@ def edited_module(
 def signature_module(
     state: BodyState, index: GraphIndex, signature: Signature, name: str
 ) -> ModuleCopy:
-    """A signature of tensors of a function's body as a tf.Module, with its variables.
-
-    Args:
-        index: The body as edits have left it.
+    """A signature of tensors of a function's body, as edits have left it, as a tf.Module, with its
+    variables.
     """
     tensors = {identifier(key): tensor for key, tensor in signature.inputs}
     structure = sources.CallStructure.of_tensors(index, tensors, len(signature.outputs))

@@ -61,7 +61,6 @@ def plan_copies(
     What is refused is refused before a file is imported.
 
     Args:
-        plan: Plans the patch of the second of two graphs, with originals of the first.
         readers: Gives readers of the values of a file's variables, by their handle ops.
         reseed: Whether new initial values of a function's variables are drawn with other seeds.
 
@@ -149,11 +148,9 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
 
 def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
     """The Copy of each scope, once the patch is applied; all have equally many ops."""
-    patch, origin, preview = (
-        _with_pairs(copies.patch, copies.pairs),
-        copies.origin,
-        copies.patch.report.preview,
-    )
+    patch = _with_pairs(copies.patch, copies.pairs)
+    origin = copies.origin
+    preview = copies.patch.report.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 

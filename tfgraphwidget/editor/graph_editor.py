@@ -199,11 +199,10 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             registration = registry.registration_of(name)
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            method = (
-                serialization.names_of_0_2.PLACES.get(name)
-                if registration is None
-                else registration.kind.method
-            )
+            if registration is None:
+                method = serialization.names_of_0_2.PLACES.get(name)
+            else:
+                method = registration.kind.method
             near = "" if name.startswith("_") else did_you_mean(name, self.__dir__()).rstrip(".")
             hint = f"; it is editor.{method}" if method else near
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")

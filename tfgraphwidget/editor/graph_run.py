@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import GraphIndex, build, called_functions, definitions, key_of
+from tfgraphwidget.graph import GraphIndex, called_functions, definitions, key_of
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import either
@@ -53,10 +53,7 @@ class GraphRun:
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
         """The outputs of the function or signature: {tensor after some edits: tensor before}.
 
-        A result that the edits have removed is none.
-
-        Args:
-            patches: The changes of the edits, oldest first.
+        A result that the edits, oldest first, have removed is none.
         """
         signature = self.source.signature
         outputs = (
@@ -99,17 +96,9 @@ class GraphRun:
     def values(
         self, outputs: Sequence[str], feeds: Feeds, known_values: Values
     ) -> dict[VariableKey, object]:
-        """The values of the variables that the outputs need, by state.
-
-        Args:
-            known_values: Values by state. They are not read again.
-
-        Returns:
-            The values by kind, container and key of the state, those of `known_values` included. A
-            function's body has none.
-
-        Raises:
-            SessionRefused: A variable has no value, or the session cannot run.
+        """The values of the variables that the outputs need, by kind, container and key of the
+        state, those of `known_values`, which are not read again, included; a function's body has
+        none. Raises SessionRefused for a variable without a value, or where the session cannot run.
         """
         if self.is_body:
             return {}
@@ -139,18 +128,9 @@ class GraphRun:
     def run(
         self, outputs: Sequence[str], feeds: Feeds, values: Values
     ) -> list[runtime.sandbox.evaluation.Array]:
-        """The outputs, run aside; a function's body has the values of its variables itself.
-
-        Args:
-            values: Values of variables by state, as `values` returns them. A function's body
-                ignores them.
-
-        Returns:
-            The values, in the order of `outputs`.
-
-        Raises:
-            GraphEditError: A part of a function's body cannot be copied.
-            SessionRefused: The graph cannot run.
+        """The outputs, in order, run aside with the values of variables that `values` returns; a
+        function's body has the values of its variables itself. Raises GraphEditError where a part
+        of such a body cannot be copied, and SessionRefused where the graph cannot run.
         """
         converted_model = self.source.converted_model
         if converted_model is not None:
@@ -233,26 +213,15 @@ class GraphRun:
         return {**arrays, **values}
 
     def open_called(self, op: int, label: str) -> tuple[GraphRun, str, tuple[str, ...]]:
-        """The body of a function that an op calls, to be run with the state that it has there.
-
-        Args:
-            label: What the op uses it as, as `called_functions` says.
-
-        Returns:
-            The body, the name of the function, and the tensors that are its arguments in
-            their order; "" for those that are state, of which the body has the values.
+        """The body of the function that an op calls as `label`, to be run with the state that it
+        has there; the function's name, and the tensors that are its arguments in their order, ""
+        for those that are state, of which the body has the values.
         """
         node = self.index.nodes[op]
         references = called_functions(node, self.index.functions)
         function = next(each.function for each in references if each.label == label)
         body = sources.open_function(function, self.body, self.index, op)
-        index = build(
-            body.nodes(),
-            *body.collections(),
-            typing=body.typing,
-            functions=body.functions(),
-            extras=body,
-        )
+        index = sources.body_index(body)
         arguments = tuple(
             "" if each.name in body.alias else f"{each.name}:0"
             for each in body.function(function).signature.input_arg

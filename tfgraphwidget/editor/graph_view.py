@@ -253,16 +253,12 @@ class GraphView:
         *,
         within: Iterable[str] | None = None,
     ) -> Selection | None:
-        """Choose the boundary, and with it what lies between; raises NoPath and changes nothing.
+        """Choose the boundary, and with it what lies between, which is returned; raises NoPath and
+        changes nothing.
 
         Args:
-            inputs: Names of tensors or ops.
-            outputs: Names of tensors or ops.
             within: Ops at which inputs enter: there they are drawn, at others where they come from.
                 None for no op; else those of earlier marks go on.
-
-        Returns:
-            The ops between.
         """
         index = self.index
         selection = between(index, inputs, outputs) if inputs and outputs else None
@@ -325,11 +321,7 @@ class GraphView:
             self.opened = self.opened.difference(lost) | (now_open & outline.ids.keys())
 
     def choose(self, selection: Selection | None) -> None:
-        """Choose these ops; the boundary is then empty.
-
-        Args:
-            selection: The selection, or None for none.
-        """
+        """Choose these ops, or none; the boundary is then empty."""
         self.choice = (
             _UNMARKED,
             None if selection is None else as_selection(selection).on(self.index),
@@ -352,15 +344,10 @@ class GraphView:
         return name.rstrip("/") in self.outline.ids and name not in self.index.ids
 
     def alike(self, name: str) -> list[str]:
-        """The other scopes of the structure of a scope, or the other ops of the type of an op.
+        """The other scopes of the structure of a scope, or the other ops of the type of an op, in
+        the order of the graph; a group has none that are alike.
 
-        Raises UnknownName.
-
-        Args:
-            name: The name of an op or a scope; a group has none that are alike.
-
-        Returns:
-            The names, in the order of the graph; those of scopes end with a slash.
+        Names of scopes end with a slash. Raises UnknownName.
         """
         outline, sums = outline_of(self.index)
         nodes = len(outline)
@@ -382,9 +369,6 @@ class GraphView:
         """(ops, scopes) that a box contains: of a scope the scope itself, of a group its members.
 
         Raises UnknownName.
-
-        Args:
-            name: The name of a scope or a group.
         """
         outline, nodes, scopes, ops = self.outline, [self._node(name)], [], []
         while nodes:
@@ -397,13 +381,11 @@ class GraphView:
         return tuple(self.index.names[op] for op in ops), tuple(scopes)
 
     def with_closed_groups(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names, and those of the closed groups that represent some of them in the drawing.
+        """The names, and those of the closed groups that represent some ops and scopes among them
+        in the drawing.
 
         A page finds the closed scope around an op by its name; a group made for the drawing has
         none of the op's.
-
-        Args:
-            names: The names of ops and scopes; others are passed over.
         """
         outline, index, groups = self.outline, self.index, dict[str, None]()
         for name in names:
@@ -431,11 +413,7 @@ class GraphView:
         return counts
 
     def holding(self, name: str) -> Selection:
-        """All ops inside a scope or group. Raises UnknownName.
-
-        Args:
-            name: The name of a scope or a group.
-        """
+        """All ops inside a scope or group. Raises UnknownName."""
         ops, scopes = self.members_of(name)
         whole = selectors.scope(self.index, *scopes)
         return whole | selectors.ops(self.index, *ops) if ops else whole
@@ -481,10 +459,6 @@ class GraphView:
         """Open some scopes and groups, and those around some items; close all others.
 
         Raises UnknownName, and GraphEditError if more would be drawn than a page can show.
-
-        Args:
-            scopes: The scopes and groups.
-            names: The ops, tensors and scopes.
         """
         nodes = [self._node(name) for name in scopes]
         nodes += [outer for node in nodes for outer in self.outline.ancestors(node)]
@@ -529,28 +503,18 @@ class GraphView:
         return nodes_below
 
     def hide(self, names: tuple[str, ...]) -> None:
-        """Leave these out of the drawing.
-
-        Args:
-            names: The names of ops, scopes and groups.
-        """
+        """Leave these out of the drawing."""
         self.hidden |= {name.rstrip("/") if self.is_container(name) else name for name in names}
 
     @property
     def hidden_ops(self) -> int:
         """How many ops are left out of the drawing."""
-        return (
-            int((~find_shown_ops(self.index, self.outline, self.hidden)).sum())
-            if self.hidden
-            else 0
-        )
+        if self.hidden:
+            return int((~find_shown_ops(self.index, self.outline, self.hidden)).sum())
+        return 0
 
     def show_only(self, names: tuple[str, ...]) -> None:
-        """Leave all but these out of the drawing; the scopes around them are drawn.
-
-        Args:
-            names: The names of ops, scopes and groups.
-        """
+        """Leave all but these out of the drawing; the scopes around them are drawn."""
         tree = self.index.scopes
         visible = {part.rstrip("/") for name in names for part in self._real(name)}
         around = {outer for name in visible for outer in enclosing_scopes(name)}
@@ -574,16 +538,9 @@ class GraphView:
         return ops + scopes
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
-        """Keep an item of a scene at a place.
-
-        Args:
-            name: The op, scope or group.
-            x: The horizontal position of its center, in pixels of the drawing.
-            y: The vertical position of its center, in pixels, downward.
-
-        Raises:
-            UnknownName: The item is not drawn.
-            GraphEditError: The place is too far out.
+        """Keep the center of an op, scope or group of a scene at a place, in pixels of the drawing,
+        downward. Raises UnknownName where it is not drawn, and GraphEditError for a place too far
+        out.
         """
         item = scenes.box_of(scene, name)
         if item is None:
@@ -669,13 +626,10 @@ class GraphView:
         return drawn[wider] if self.aspect == wider else None
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
-        """The first drawing, such that it can be read in a pane; None if there was one before.
+        """The first drawing, such that it can be read in a pane of that size in pixels; None if
+        there was one before.
 
         Fewer scopes are open in a small pane, unless the user has chosen them.
-
-        Args:
-            width: The width of the pane, in pixels.
-            height: The height of the pane, in pixels.
         """
         if self.first_pane is not None:
             return None
@@ -687,16 +641,10 @@ class GraphView:
         return self._fill(width, height) or scene
 
     def reopen(self, width: float, height: float) -> bool:
-        """Forget the first drawing when another pane shows it, unless the user changed it.
+        """Forget the first drawing when another pane, of that size in pixels, shows it, unless the
+        user changed it; whether `first_drawing` makes another one.
 
         They have when they opened, closed, hid or moved something.
-
-        Args:
-            width: The width of the pane, in pixels.
-            height: The height of the pane, in pixels.
-
-        Returns:
-            Whether `first_drawing` makes another one.
         """
         is_changed = (
             self.opened is not self._first_open
@@ -750,9 +698,6 @@ class GraphView:
         """The op and tensor names of names, tensors, ops or selections, each in this graph.
 
         Raises UnknownName.
-
-        Args:
-            argument: Names, ops, tensors or a selection.
         """
         index, body = self.index, self.body
         flat: list[object] = []
@@ -828,13 +773,11 @@ def _name_of(item: object, mine: object) -> object:
     name, graph = getattr(item, "name", None), getattr(item, "graph", None)
     if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture
         captured = hasattr(item, "assign") and getattr(mine, "outer_graph", mine) is not mine
-        return (
-            name
-            if isinstance(item, Op)
-            else getattr(item, "path", name)
-            if captured or mine is None
-            else None
-        )
+        if isinstance(item, Op):
+            return name
+        if captured or mine is None:
+            return getattr(item, "path", name)
+        return None
     if mine is not None and graph is not mine:
         raise UnknownName(
             f"{name!r} belongs to another graph than the one this editor holds; open an editor on "
@@ -865,11 +808,9 @@ def _is_in(index: GraphIndex, name: str) -> bool:
 
 def _missing_text(names: list[str]) -> str:
     """The sentence that ops or tensors of these names are missing; "" for none."""
-    return (
-        f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more"
-        if names
-        else ""
-    )
+    if names:
+        return f"{names_text(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more"
+    return ""
 
 
 def _loss_text(why: str, *, nothing: bool = False) -> str:

@@ -76,20 +76,16 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables, self.trainable = (
-                count_variables(index, [op]),
-                count_trainable(index, [op]),
-            )
+            self.variables = count_variables(index, [op])
+            self.trainable = count_trainable(index, [op])
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
             self.name, self.op_type, self.ops = name, "", len(part)
-            self.variables, self.trainable = (
-                count_variables(index, part.ids),
-                count_trainable(index, part.ids),
-            )
+            self.variables = count_variables(index, part.ids)
+            self.trainable = count_trainable(index, part.ids)
             self.functions, self.frames = (), ()
             self.inputs, self.outputs = (
                 tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs)
@@ -137,11 +133,9 @@ class Inspection:
             typed_value = self._read(sessions.current_values.LARGEST)
         except GraphEditError as error:
             return None, error.why
-        return (
-            (None, "")
-            if typed_value is None
-            else (runtime.measure.Stats(self.name, *typed_value), "")
-        )
+        if typed_value is None:
+            return (None, "")
+        return (runtime.measure.Stats(self.name, *typed_value), "")
 
     def _read(self, largest: int | None) -> tuple[str, np.ndarray] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
@@ -198,11 +192,10 @@ class Inspection:
         core, index = self._core, self._core.view.index
         for reference in self.functions:
             op = index.ids[self.name]
-            shapes = (
-                []
-                if reference.label == "cond"
-                else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            )
+            if reference.label == "cond":
+                shapes = []
+            else:
+                shapes = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, name, text in definition_signature(
                 index.extras.function(reference.function), shapes
             ):

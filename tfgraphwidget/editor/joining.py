@@ -98,16 +98,11 @@ class _Joining:
 
 
 def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResult]:
-    """Add a graph, a function or a model to the body of a function that was opened itself.
+    """Add a graph, a function or a model to the body of a function that was opened itself; the
+    patch of the body, and what it brings in.
 
     Inputs that are not connected become further arguments of the function, and all results further
     results.
-
-    Args:
-        command: What to add, and what it reads.
-
-    Returns:
-        The patch of the body, and what it brings in.
 
     Raises:
         GraphEditError: It cannot be a part of a function; NotClonable, UnknownName and others say
@@ -196,11 +191,9 @@ def _joining(command: Add) -> _Joining:
             command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
         )
         target = OpenedGraph(source)
-        view, patches, signatures = (
-            opened_navigator(source, target).outermost,
-            (),
-            source.signatures,
-        )
+        view = opened_navigator(source, target).outermost
+        patches = ()
+        signatures = source.signatures
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
@@ -230,10 +223,8 @@ def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
 def _of_graph(
     source: Source, index: GraphIndex, state: BodyState, signature: Signature
 ) -> _Joining:
-    boundary, init = (
-        (dict(signature.inputs), dict(signature.outputs)),
-        "current" if source.has_values else "initial",
-    )
+    boundary = (dict(signature.inputs), dict(signature.outputs))
+    init = "current" if source.has_values else "initial"
     return _Joining(index, state, *boundary, init, _fresh(source))
 
 
@@ -244,14 +235,8 @@ def graph_module(
     signature: Signature,
     name: str,
 ) -> ModuleCopy:
-    """Return a graph as a tf.Module with its own variables.
-
-    Args:
-        index: Its graph as edits have left it.
-        signature: What the module takes and returns, by the names of its arguments and results.
-
-    Raises:
-        GraphEditError: A function cannot hold the graph.
+    """Return a graph as edits have left it as a tf.Module with its own variables; the signature
+    names its arguments and results. Raises GraphEditError where a function cannot hold the graph.
     """
     boundary = (
         [tensor for _, tensor in signature.inputs],

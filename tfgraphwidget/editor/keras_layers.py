@@ -290,11 +290,10 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
         keras.tree.pack_sequence_as(functional_boundary(model)[0], batch), training=False
     )
     keys = list(executor.inputs_and_outputs[1])
-    outputs = (
-        results
-        if isinstance(results, dict)
-        else dict(zip(keys, keras.tree.flatten(results), strict=True))
-    )
+    if isinstance(results, dict):
+        outputs = results
+    else:
+        outputs = dict(zip(keys, keras.tree.flatten(results), strict=True))
     expected = executor.edited_module("edited").signature(*batch)
     for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):

@@ -45,7 +45,6 @@ def lint_editor(
     Args:
         target: What the graph is to run on; "" for no check of that.
         only: Codes of rules; () for all.
-        never: Codes of rules that do not run.
         save: Saves the graph in a file, with so many seconds for a converter; None where the target
             has no files.
 

@@ -124,10 +124,8 @@ class Navigator:
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level; the graph itself stays current.
-
-        Args:
-            depth: The level to return to: 0 is the graph itself; None for the caller.
+        """Return to the calling graph, or to that level, 0 for the graph itself, which stays
+        current.
         """
         to = max(len(self.stack) - 2, 0) if depth is None else depth
         if not 0 <= to < len(self.stack):
@@ -139,11 +137,7 @@ class Navigator:
         self.stack = self.stack[: to + 1]
 
     def open_signature(self, source: Source, signature: Signature) -> None:
-        """Show where a signature is computed, and make it the chosen one of the source.
-
-        Args:
-            signature: One of its signatures, as edits have left it.
-        """
+        """Show where a signature is computed, and make it the chosen one of the source."""
         index = self.outermost.index
         library = _FunctionsOf(index)
         self.leave(0)
@@ -189,14 +183,8 @@ class _FunctionsOf:
 def opened_navigator(
     source: Source, target: OpenedGraph | None = None, layout: Layout | None = None
 ) -> Navigator:
-    """The navigator of a source, where its chosen signature is computed.
-
-    Args:
-        target: The target of its graph; None for a new one.
-        layout: A networkx layout for the views; None for the layered one.
-
-    Returns:
-        The navigator.
+    """The navigator of a source, where its chosen signature is computed, with a networkx layout for
+    the views, or the layered one.
     """
     target = target or OpenedGraph(source)
     navigator = Navigator(GraphView(source.title, target, layout))

@@ -25,9 +25,7 @@ def ops_of_other_values(
     what they read, read other tensors than their partners.
 
     Args:
-        index: The graph.
         order: Its ops in the order of evaluation.
-        differences: The differences of the outputs of ops, as far as they were compared.
         reads_others: Whether an op reads other tensors than its partner.
     """
     differing = {op for op, each in differences.items() if any(one.differs for one in each)}

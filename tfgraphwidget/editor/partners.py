@@ -79,11 +79,8 @@ class Partners:
 
 
 def call_around(name: str, ops: Container[str]) -> str:
-    """The call whose function an op is in, by the name that it has in place of the call; "" for
-    none.
-
-    Args:
-        ops: The names of the graph's own ops.
+    """The call whose function an op is in, by the name that it has in place of the call among the
+    graph's own ops; "" for none.
 
     >>> call_around("net/call/block/Relu", {"net/call", "net/x"}), call_around("a/b", {"b"})
     ('net/call', '')
@@ -92,10 +89,8 @@ def call_around(name: str, ops: Container[str]) -> str:
 
 
 def likely_partner(name: str, scopes: Mapping[str, str]) -> str:
-    """The name that an op has in the other graph if only scopes are renamed.
-
-    Args:
-        scopes: {scope: its name in the other graph}.
+    """The name that an op has in the other graph if only scopes are renamed, {scope: its name in
+    the other graph}.
 
     >>> likely_partner("net/a/b", {"net": "web", "net/a": "web/c"}), likely_partner("x", {})
     ('web/c/b', 'x')

@@ -118,11 +118,9 @@ def _check_passes(passes: Iterable[object]) -> tuple[Any, ...]:
 
 def _name(edit: object) -> str:
     """What an edit is called in the name of several."""
-    return (
-        edit.command_name()
-        if isinstance(edit, edits.Command)
-        else str(getattr(edit, "name", "edit"))
-    )
+    if isinstance(edit, edits.Command):
+        return edit.command_name()
+    return str(getattr(edit, "name", "edit"))
 
 
 def apply_edits(core: EditorCore, values: tuple[object, ...]) -> edits.Edits:

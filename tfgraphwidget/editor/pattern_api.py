@@ -73,11 +73,10 @@ class PatternAPI(ArgumentChecks):
         """
         definition = patterns.pattern(pattern)
         part = () if within is None else self._core.arguments.part(within, ops=True)
-        options = (
-            [f"within={part if not isinstance(part, str) else repr(part)}"]
-            if within is not None
-            else []
-        )
+        if within is not None:
+            options = [f"within={part if not isinstance(part, str) else repr(part)}"]
+        else:
+            options = []
         options += [f"limit={limit}"] if limit is not None else []
         options += ["functions=True"] if functions else []
         return edits.rewrite.matches_of(

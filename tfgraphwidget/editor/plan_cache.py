@@ -39,16 +39,9 @@ class PlanCache:
         self._plans = ()
 
     def sample(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
-        """The plan of a preview, which is kept; with `times`, the plan of the first copy.
-
-        Args:
-            target: The graph of the copies; the same object if it is the same graph.
-
-        Returns:
-            The patch of `target`.
-
-        Raises:
-            GraphEditError: The clone cannot be right. A refusal is not kept.
+        """The plan of a preview, which is kept: a patch of `target`, which is the same object if it
+        is the same graph; with `times`, the plan of the first copy. Raises GraphEditError; a
+        refusal is not kept.
         """
         patch = self._lookup(command, index, target)
         if patch is None:
@@ -57,13 +50,8 @@ class PlanCache:
         return patch
 
     def plan(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
-        """The plan to apply: that of the preview, unless it planned one of several copies.
-
-        Returns:
-            The patch of `target`.
-
-        Raises:
-            GraphEditError: The clone cannot be right.
+        """The patch of `target` to apply: that of the preview, unless it planned one of several
+        copies. Raises GraphEditError.
         """
         cached = self._lookup(command, index, target)
         if cached is not None and len(command.scopes) == command.sample_size:
@@ -82,7 +70,6 @@ def _is_same(one: edits.Clone, other: edits.Clone) -> bool:
     """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
     try:
         return bool(one == other)
-    except (
-        Exception
-    ):  # of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given
+    except Exception:
+        # Of numpy and TensorFlow, which do not say whether arrays are equal; of whatever was given.
         return False

@@ -20,14 +20,12 @@ _MOST_BYTES = 1 << 28
 def replay(
     executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None
 ) -> list[Edits]:
-    """Make edits one after the other, and report each; one that finds nothing to do is not a step.
+    """Make edits one after the other, and report each, also to `then` with its patch; one that
+    finds nothing to do is not a step.
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file.
     All are read before the first is made. Raises GraphEditError, which names the edit's number and
     command, and everything is unchanged.
-
-    Args:
-        then: Called after each edit with its patch.
     """
     records = records_from(_content(edits))
     reports: list[Edits] = []
@@ -46,9 +44,8 @@ def replay(
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.command_name}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
-            except (
-                Exception
-            ) as error:  # what TensorFlow or Python say of a value that no command takes
+            except Exception as error:
+                # What TensorFlow or Python say of a value that no command takes.
                 message = kind_and_reason(error)
                 raise GraphEditError(
                     f"Edit {number} ({edit.command_name}) cannot be done: {message}; fix it, or "

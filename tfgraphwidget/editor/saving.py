@@ -83,28 +83,8 @@ def save(
     options: Mapping[str, object],
     archive: export.Document,
 ) -> Path:
-    """Write the current graph; see `FileAPI.save`.
-
-    Args:
-        path: The file, or the folder of a SavedModel.
-        inputs: The inputs of the signature: tensors, or {key: tensor}; None for the boundary or the
-            file's signatures.
-        outputs: The outputs of the signature, in the same forms.
-        signatures: Several signatures, {name: (inputs, outputs)}, or None.
-        frozen: Whether a GraphDef gets constants in place of variables.
-        inline: Whether a frozen GraphDef gets the ops of functions in place of calls; None for yes.
-        lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of
-            TensorFlow 2.
-        verify: Whether the written model is loaded and run beside the current graph.
-        feeds: {input: value} for that run. It may be empty.
-        options: None where not given: "tags" of a SavedModel; of a converter "signature",
-            "timeout", and what `export.CONVERSIONS` lists.
-
-    Returns:
-        The path that was written.
-
-    Raises:
-        GraphEditError: The graph cannot be saved this way; the file is as it was before.
+    """Write the current graph, and return the path; see `FileAPI.save`. Raises GraphEditError where
+    it cannot be saved this way; the file is as it was before.
     """
     notices: list[str] = []
     core.save_notices = notices
@@ -329,18 +309,15 @@ def _graph_to_save(
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
     is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
-    if is_plain or (
-        request.function is not None and request.read_only
-    ):  # whose modules have its signatures
+    if is_plain or (request.function is not None and request.read_only):
+        # Whose modules have its signatures.
         return request
     return replace(request, signatures=requested_signatures(core, *requested))
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:
-    """A graph to write, without signatures.
-
-    Args:
-        index: A state of the graph that was opened; None for the current graph.
+    """The current graph to write, or that state of the graph that was opened, without
+    signatures.
     """
     is_graph = index is not None or core.view.target is core.target
     return export.ExportRequest(
@@ -414,11 +391,8 @@ def original_names(core: EditorCore) -> dict[str, str]:
 
 
 def file_extract(core: EditorCore, command: Clone, boundary: Boundary) -> Source | None:
-    """A part of a file's graph as a file of its own; None if it must be imported for that.
-
-    Args:
-        command: The clone of the part into another graph.
-        boundary: The inputs and outputs of the part.
+    """A part of a file's graph, with these inputs and outputs, as a file of its own; None if it
+    must be imported for that.
     """
     added = core.executor.part_of_file(command, boundary)
     if added is None:
@@ -513,19 +487,11 @@ def boundary_without_refused_ops(
 def requested_signatures(
     core: EditorCore, inputs: object, outputs: object, signatures: object
 ) -> tuple[Signature, ...]:
-    """The signatures that are meant: those given, the boundary, or those of the file.
+    """The signatures that are meant: those given as {name: (inputs, outputs)}, or of `inputs` and
+    `outputs`, the boundary, or those of the file; none without outputs.
 
-    Args:
-        inputs: Tensors, or {key: tensor}, or None.
-        outputs: Tensors, or {key: tensor}, or None.
-        signatures: {name: (inputs, outputs)}, or None.
-
-    Returns:
-        The signatures; empty without outputs.
-
-    Raises:
-        GraphEditError: Both forms are given, or a tensor cannot be an end of a signature.
-        UnknownName: A name is not in the graph.
+    Raises GraphEditError where both forms are given, or a tensor cannot be an end of a signature,
+    and UnknownName.
     """
     if signatures is not None and (inputs is not None or outputs is not None):
         raise GraphEditError(
@@ -557,13 +523,9 @@ def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature
 
 
 def signature_or_apparent(core: EditorCore) -> Signature:
-    """The signature of the boundary or the file, or what the graph seems to be for.
-
-    Returns:
-        The signature; of several the one by which the file was opened, or the first.
-
-    Raises:
-        GraphEditError: Nothing in the graph looks like a result.
+    """The signature of the boundary or the file, of several the one by which the file was opened,
+    or the first; or what the graph seems to be for. Raises GraphEditError where nothing in it looks
+    like a result.
     """
     signatures = requested_signatures(core, None, None, None)
     signature_of_source = core.source.signature
@@ -725,10 +687,8 @@ class _OpenFunction:
         outputs = tuple(
             dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs)
         )
-        init, part = (
-            core.executor.default_init(),
-            upstream(index, *outputs) | ops(index, *arguments),
-        )
+        init = core.executor.default_init()
+        part = upstream(index, *outputs) | ops(index, *arguments)
         clone = edits.command_of(
             edits.Clone, core.arguments, part, into="", init=init, graph=core.target
         )

@@ -323,8 +323,6 @@ class SelectionAPI(ArgumentChecks):
 
 def _texts(texts: str | Iterable[str] | None) -> str | tuple[str, ...] | None:
     """One text, or several that can be gone through again."""
-    return (
-        texts
-        if texts is None or isinstance(texts, str) or not isinstance(texts, Iterable)
-        else tuple(texts)
-    )
+    if texts is None or isinstance(texts, str) or not isinstance(texts, Iterable):
+        return texts
+    return tuple(texts)

@@ -24,14 +24,8 @@ class SignatureBoundary(NamedTuple):
 
 
 def signature_boundary(signature: Signature, view: GraphView) -> SignatureBoundary:
-    """The inputs and outputs of a signature, followed through the calls that lead to a body.
-
-    Args:
-        signature: A signature of the graph that was opened.
-
-    Returns:
-        The inputs and outputs in the body. What a call on the way does not pass on unchanged is
-        left out.
+    """The inputs and outputs of a signature of the graph that was opened, followed through the
+    calls that lead to a body. What a call on the way does not pass on unchanged is left out.
     """
     calls: list[CalledFunction] = []
     target: object = view.target

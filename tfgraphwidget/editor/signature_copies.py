@@ -30,16 +30,13 @@ def copy_for_signature(
     signature: Signature,
     graph: GraphIndex,
 ) -> Patch:
-    """The patch of a graph that has a signature of a function's tensors.
+    """The patch of a graph that has a signature of a function's tensors: the copied ops, and the
+    signature by the tensors of the graph.
 
     Args:
         origins: Ops of the body that represent what calls give -> ops of the graph.
         arguments: The arguments of the function, as tensors of the body.
-        signature: The signature, by tensors of the body.
         graph: The graph that was opened, which calls the function.
-
-    Returns:
-        The copied ops, and the signature by the tensors of the graph.
 
     Raises:
         NotClonable: The part needs an argument that is not an input, or holds what no copy can have
@@ -56,8 +53,7 @@ def copy_for_signature(
     if not inputs and needed:
         raise GraphEditError(
             f"signatures.add({signature.name!r}): its outputs need {min(needed)!r}, an argument of "
-            "the "
-            "function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
+            "the function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
         )
     names_in_use = {name.lower() for name in (*graph.names, *graph.scopes.names)} | graph.reserved
     scope = free_name(signature.name, names_in_use)

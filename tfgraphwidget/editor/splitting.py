@@ -164,12 +164,8 @@ class Split(Sequence[E], Generic[E]):
             )
         inputs, named = self._free_inputs, self._core.arguments.feeds
         values: dict[str, object] = {}
-        for (
-            key,
-            value,
-        ) in (
-            feeds.items()
-        ):  # the whole may have been edited since: its inputs need not be in it now
+        for key, value in feeds.items():
+            # The whole may have been edited since: its inputs need not be in it now.
             values |= {key: value} if key in inputs else named({key: value})
         return values
 
@@ -327,13 +323,12 @@ class _CutPlan:
                 & self.whole
             )
             crossing = [] if is_last else self._crossing(until, available, cut)
-            early = (
-                []
-                if is_last
-                else [
+            if is_last:
+                early = []
+            else:
+                early = [
                     t for t in self.outputs if until[t[0]] and t not in available and t not in cut
                 ]
-            )
             self.added += crossing
             outputs = list(dict.fromkeys([*cut, *crossing, *early]))
             outputs = [tensor for tensor in outputs if tensor not in available]

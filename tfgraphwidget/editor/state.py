@@ -35,18 +35,10 @@ class FollowedFile(Protocol):
     edits: tuple[Command, ...]
 
     def look(self, *, at_once: bool = False) -> str:
-        """Follow the file if it has changed.
-
-        Args:
-            at_once: Whether not to wait until a second look sees the same file.
-        """
+        """Follow the file if it has changed; see `FileWatch.look`."""
 
     def accept(self, path: Path) -> None:
-        """Take what the editor itself has written there for what it shows.
-
-        Args:
-            path: The file or folder that was written.
-        """
+        """Take what the editor itself has written there for what it shows."""
 
 
 @dataclass(eq=False)
@@ -88,13 +80,8 @@ class EditorCore:
     def of(
         cls, source: Source, show: Callable[..., object], layout: Layout | None = None
     ) -> EditorCore:
-        """The parts of an editor of a source without edits.
-
-        Args:
-            layout: A networkx layout for the views; None for the layered one.
-
-        Returns:
-            The parts.
+        """The parts of an editor of a source without edits, with a networkx layout for the views,
+        or the layered one.
         """
         target, listeners = OpenedGraph(source), Listeners()
         navigator = opened_navigator(source, target, layout)

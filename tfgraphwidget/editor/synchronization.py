@@ -61,24 +61,7 @@ def sync(
     by_order: bool = False,
     slots: bool = False,
 ) -> tuple[tuple[str, str], ...]:
-    """Copy or mix values; see `tfgraphwidget.sync`.
-
-    Args:
-        source: The model whose values are read; see `store_of`.
-        names: Which variables belong together: None, a mapping, names, or a function from a name to
-            a name.
-        tau: A number from 0 to 1, the share of the new value.
-        by_order: Whether all variables are paired in the models' order. `names` is None then.
-        slots: Whether the variables of a compiled Keras model's optimizer belong to it.
-
-    Returns:
-        The (source, target) names of the pairs.
-
-    Raises:
-        UnknownName: A model lacks one of the names.
-        SessionRefused: A variable has no value, or cannot be assigned.
-        GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
-    """
+    """Copy or mix values; see `tfgraphwidget.sync`."""
     ours, theirs, pairs = _match_models(
         "sync", source, target, names, by_order=by_order, slots=slots
     )
@@ -118,47 +101,26 @@ def drift(
     by_order: bool = False,
     slots: bool = False,
 ) -> Drift:
-    """The largest difference of each pair's values; see `tfgraphwidget.drift`.
-
-    Args:
-        source: A model; see `store_of`.
-        names: Which variables belong together, as for `sync`.
-        by_order: Whether all variables are paired in the models' order. `names` is None then.
-        slots: Whether the variables of a compiled Keras model's optimizer belong to it.
-
-    Returns:
-        The differences, by the source's names.
-
-    Raises:
-        UnknownName: A model lacks one of the names.
-        SessionRefused: A variable has no value.
-        GraphEditError: No variable has a counterpart.
-    """
+    """The largest difference of each pair's values; see `tfgraphwidget.drift`."""
     matched = _match_models("drift", source, target, names, by_order=by_order, slots=slots)
     return Drift(compare_stores(*matched, Tolerance.of(None)))
 
 
 def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
-    """The variables of two models whose values differ, paired by name, in the order of `after`.
-
-    Args:
-        before: A model; see `store_of`.
+    """The variables of two models, see `store_of`, whose values differ, paired by name, in the
+    order of `after`.
     """
     ours, theirs = store_of(after), store_of(before)
-    if not len(ours.variables) or not len(
-        theirs.variables
-    ):  # constants are compared by the graphs' difference
+    if not len(ours.variables) or not len(theirs.variables):
+        # Constants are compared by the graphs' difference.
         return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
     return _changes_of(compare_stores(ours, theirs, pairs, Tolerance.of(None)))
 
 
 def checkpoint_changes(before: str, after: str) -> tuple[ChangedValue, ...]:
-    """The values that differ between two checkpoints, and those that only one of them has.
-
-    Args:
-        before: The prefix of a checkpoint.
-        after: That of another one.
+    """The values that differ between two checkpoints, given by their prefixes, and those that only
+    one of them has.
     """
     compared = drift(after, before).comparison
     changes = list(_changes_of(compared))
@@ -184,12 +146,8 @@ def is_weight_file(model: object) -> bool:
 def paired_stores(
     source: Source, index: GraphIndex, other: object
 ) -> tuple[VariableStore, VariableStore, tuple[Pair, ...]]:
-    """The variables of an editor's graph, those of another model, and the pairs of both.
-
-    Args:
-        source: What the editor has opened.
-        index: The graph as edits have left it.
-        other: A model; see `store_of`.
+    """The variables of an editor's graph as edits have left it, those of another model, see
+    `store_of`, and the pairs of both.
     """
     ours, theirs = store_of_source(source, index), store_of(other)
     return ours, theirs, _pairs("compare", ours, theirs, None, by_order=False)
@@ -313,11 +271,10 @@ def _pairs(
     try:
         pairs = _match(ours, theirs, renames)
     except GraphEditError:
-        pairs = (
-            (_matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs))
-            if names is None
-            else ()
-        )
+        if names is None:
+            pairs = _matched_by_path(ours, theirs) or _matched_by_saved_name(ours, theirs)
+        else:
+            pairs = ()
         if not pairs:
             raise
         return pairs
@@ -402,11 +359,9 @@ def _plain_names(names: object) -> Any:
         return names
     if _is_named(names):
         return _name(names)
-    return (
-        [_name(name) for name in names]
-        if isinstance(names, list | tuple | set | frozenset | Iterator)
-        else names
-    )
+    if isinstance(names, list | tuple | set | frozenset | Iterator):
+        return [_name(name) for name in names]
+    return names
 
 
 def _is_named(thing: object) -> bool:

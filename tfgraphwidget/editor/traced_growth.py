@@ -52,15 +52,9 @@ class GrowthResult:
 
 
 def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch, object]:
-    """Call a Python function that adds ops to a graph, and initialize only what is new.
-
-    Args:
-        command: The function, its arguments and the name scope.
-        steps: The transaction of the edit. When the edit fails, the graph shows none of the new
-            ops.
-
-    Returns:
-        The patch of what was added, and what the function returned.
+    """Call a Python function that adds ops to a graph, and initialize only what is new; the patch
+    of what was added, and what the function returned. When the edit fails, the graph shows none of
+    the new ops.
 
     Raises:
         GraphEditError: The scope is taken, the function raised, or its variables cannot be
@@ -139,13 +133,8 @@ def _withdraw(
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
-    """The ops that a graph has gained between two states, except those of other threads.
-
-    Args:
-        own: The names of the new ops that no other thread has added.
-
-    Returns:
-        The patch that adds the ops, with their variables, functions and members of collections.
+    """The patch that adds the ops that a graph has gained between two states, without those of
+    other threads, with their variables, functions and members of collections; `own` names them.
     """
     variables_before = before.defined_variables
 

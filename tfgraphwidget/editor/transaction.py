@@ -125,12 +125,10 @@ class Transaction(ExitStack):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let edits of other threads wait: TensorFlow lets one thread change a graph at a time.
+    """Let edits of other threads wait: TensorFlow lets one thread change a graph at a time. Raises
+    GraphEditError where another thread's edit takes too long.
 
     Inside, no other thread takes a name that is free, nor changes what an edit was planned on.
-
-    Raises:
-        GraphEditError: Another thread's edit takes too long.
     """
     if not _lock.acquire(timeout=_PATIENCE):
         raise GraphEditError(

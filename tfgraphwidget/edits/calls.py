@@ -88,11 +88,9 @@ def _default(field: dataclasses.Field[Any]) -> object:
     """The default of a field; of one that makes a new value each time, such a value."""
     if field.default is not dataclasses.MISSING:
         return field.default
-    return (
-        inspect.Parameter.empty
-        if field.default_factory is dataclasses.MISSING
-        else field.default_factory()
-    )
+    if field.default_factory is dataclasses.MISSING:
+        return inspect.Parameter.empty
+    return field.default_factory()
 
 
 def _without_kind(hint: Any) -> Any:
@@ -103,17 +101,9 @@ def _without_kind(hint: Any) -> Any:
 def command_of(
     kind: type[Command], resolver: Resolver, /, *positional: Any, **arguments: Any
 ) -> Any:
-    """The command of a call of the editor's method.
-
-    Args:
-        resolver: Finds what is named in the current graph.
-        positional: Arguments of the method by their place.
-        arguments: Arguments of the method by their name.
-
-    Raises:
-        TypeError: The method takes no such arguments.
-        GraphEditError: Something that is named is not in the graph, or arguments do not fit each
-            other.
+    """The command of a call of the editor's method with these arguments, whose names `resolver`
+    finds in the current graph. Raises TypeError for arguments that the method does not take, and
+    GraphEditError for those that do not fit.
     """
     bound = _signature(kind).bind(*positional, **arguments)
     for name, value in [*bound.arguments.items()]:
@@ -126,14 +116,8 @@ def command_of(
 
 
 def call_documentation(text: str, options: Mapping[str, str]) -> str:
-    """The documentation of the editor's method: that of the command, with the options of the call.
-
-    Args:
-        text: The docstring of the command, without indentation.
-        options: What further parameters are, by their names.
-
-    Returns:
-        The docstring of the method.
+    """The docstring of the editor's method: that of the command, with `options`, which says what
+    further parameters are.
     """
     lines = "".join(f"    {name}: {what}\n" for name, what in options.items())
     if not lines:

@@ -65,15 +65,8 @@ class Edits:
 
     @classmethod
     def of(cls, patch: Patch, lost: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Edits:
-        """Report what a patch has done.
-
-        Args:
-            patch: The patch.
-            lost: What the session could not keep, one sentence each.
-            notes: Further sentences for the user.
-
-        Returns:
-            The report.
+        """What a patch has done, with a sentence for each thing that the session could not keep,
+        and further ones for the user.
         """
         return cls(
             added=tuple(node.name for node in patch.add.nodes),
@@ -150,9 +143,6 @@ class Edits:
 def counts_text(report: Edits) -> str:
     """How many ops an edit added, removed and changed.
 
-    Args:
-        report: What the edit did.
-
     >>> counts_text(Edits(added=("a",), removed=("b", "c"))), counts_text(Edits())
     ('1 op added, 2 ops removed', 'no op changed')
     """
@@ -165,11 +155,7 @@ def counts_text(report: Edits) -> str:
 
 
 def match_texts(report: Edits) -> tuple[str, ...]:
-    """How many matches of a pattern an edit has replaced, and why not the others.
-
-    Args:
-        report: What the edit did.
-    """
+    """How many matches of a pattern an edit has replaced, and why not the others."""
     if not report.replaced:
         return ()
     count = len(report.replaced) + len(report.skipped)
@@ -180,20 +166,15 @@ def match_texts(report: Edits) -> tuple[str, ...]:
 def _skipped_texts(report: Edits) -> tuple[str, ...]:
     """Why matches of a pattern were not replaced."""
     reasons = ["not replaced: " + each.why for each in report.skipped[:_MOST]]
-    more = (
-        [f"and {len(report.skipped) - _MOST:,} more were not replaced"]
-        if len(report.skipped) > _MOST
-        else []
-    )
+    if len(report.skipped) > _MOST:
+        more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"]
+    else:
+        more = []
     return (*reasons, *more)
 
 
 def shape_texts(report: Edits) -> tuple[str, ...]:
-    """The static shapes that are others after an edit.
-
-    Args:
-        report: What the edit did.
-    """
+    """The static shapes that are others after an edit."""
     shapes = [
         f"{s.op}:{s.port} " + drawn_shape(s.before) + " → " + drawn_shape(s.after)
         for s in report.shapes[:_MOST]
@@ -226,25 +207,13 @@ class Planner(Protocol):
     """Plans edits of an editor's graph: a method for each kind of edit."""
 
     def change(self, command: Command) -> Any:
-        """Plan the changes of the current graph.
-
-        Args:
-            command: The command.
-        """
+        """Plan the changes of the current graph."""
 
     def copies(self, command: Any) -> Any:  # a Clone
-        """Plan copies of ops.
-
-        Args:
-            command: The command.
-        """
+        """Plan copies of ops."""
 
     def sample(self, command: Any) -> Preview:  # a Clone
-        """Preview copies of ops.
-
-        Args:
-            command: The command.
-        """
+        """Preview copies of ops."""
 
     def addition(self, command: Any) -> Any:  # an Add
         """Plan to bring the source of the command in."""
@@ -272,12 +241,6 @@ class Command(ABC):
     def plan(self, context: PlanContext) -> Patch:
         """Find out what the edit changes; nothing is changed yet.
 
-        Args:
-            context: The graph, and what planning may ask of TensorFlow.
-
-        Returns:
-            The patch of `context.target`.
-
         Raises:
             GraphEditError: The edit cannot be right; the error names the ops and what to do
                 instead.
@@ -290,61 +253,35 @@ class Command(ABC):
         A class whose method takes something else says the parameters here.
 
         Args:
-            resolver: Finds what is named in the current graph.
             args: Positional arguments, of a class that says its parameters.
-            arguments: What was given for each field, or for each parameter.
         """
         return cls(**resolve_fields(cls, resolver, arguments))
 
     def plan_edit(self, planner: Planner) -> Any:
-        """The planned edit; by default a change of the current graph.
-
-        Args:
-            planner: Plans the kinds of edits.
-
-        Raises:
-            GraphEditError: The edit cannot be right.
-        """
+        """The planned edit; by default a change of the current graph. Raises GraphEditError."""
         return planner.change(self)
 
     def preview_edit(self, planner: Planner) -> Edits | Preview:
-        """What the edit would do.
-
-        Args:
-            planner: Plans the kinds of edits.
-
-        Raises:
-            GraphEditError: The edit would be refused, for the same reason.
-        """
+        """What the edit would do. Raises GraphEditError for the reason that the edit would."""
         report: Edits | Preview = self.plan_edit(planner).report
         return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
         """The same command with the names of new ops written down, where another graph would give
         them others.
-
-        Args:
-            context: The graph that the edit is planned on.
         """
         return self
 
     def under_a_free_name(self, error: NameTaken) -> tuple[Command, ...]:
         """The same command with the free name that a refusal proposes, if this is what gave the
         name that is taken.
-
-        Args:
-            error: The refusal.
         """
         names = ("into", "name", "new")
         matches = [name for name in names if error.free and getattr(self, name, None) == error.name]
         return (dataclasses.replace(self, **{matches[-1]: error.free}),) if matches else ()
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:  # noqa: ARG002
-        """Commands that may do the same where this one is refused.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
+        """Commands that may do the same where this one is refused."""
         return ()
 
     def as_called(self) -> Command:
@@ -368,17 +305,11 @@ class Command(ABC):
         into="copy")`.
 
         Args:
-            writer: How values are written that are not literals.
             where: The function that the edit was done in, for a comment after the call.
-
-        Returns:
-            One line of Python.
         """
         command = self.as_called()
-        call, name = (
-            f"editor.{command.call_name()}({arguments(command, writer)})",
-            command.result_name(),
-        )
+        call = f"editor.{command.call_name()}({arguments(command, writer)})"
+        name = command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:
@@ -423,9 +354,6 @@ _LONGEST = 40  # characters of a value in a sentence
 
 def subject_text(subject: object) -> str:
     """The subject of an edit in its sentence: names, or the number of ops.
-
-    Args:
-        subject: The value of a command's first field.
 
     >>> subject_text("net/"), subject_text(("a:0", "b", "c")), subject_text(len)
     ('net', 'a:0, b and 1 more', 'len')
@@ -481,36 +409,21 @@ class ValueWriter:
         return f"values[{literal(name)}]"
 
     def external(self, value: object, name: str) -> str:  # noqa: ARG002
-        """Anything else, such as a graph, by the name `name` that the command has for it.
-
-        Args:
-            value: The value of the field.
-            name: The name that the command has for it.
-        """
+        """Anything else, such as a graph, by the name `name` that the command has for it."""
         return name
 
     def selection(self, part: Part) -> str:
-        """A selection: the expression that makes it.
-
-        Args:
-            part: A name scope, a selection, or names of ops.
-        """
+        """A name scope, a selection or names of ops: the expression that makes it."""
         return str(getattr(part, "expression", ""))
 
 
 def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> str:
-    """The command's fields as the arguments of a call; fields at their default are left out.
+    """The command's fields as the text between the parentheses of a call; fields at their default
+    are left out.
 
     Tuples are written as lists, as people write them, and what the kind of a field says as it says.
 
     The field `selection` is the first argument.
-
-    Args:
-        command: The command.
-        writer: How values are written that are not literals.
-
-    Returns:
-        The text between the parentheses of the call.
     """
     writer = writer or ValueWriter()
     operands = operands_of(type(command))
@@ -553,12 +466,7 @@ def literal(value: object, name: str = "", writer: ValueWriter | None = None) ->
     """Write a field's value as Python, with strings in double quotes.
 
     Args:
-        value: The value.
         name: The name of the value; a large array is written as this entry of `values`.
-        writer: How values that are not literals are written.
-
-    Returns:
-        The source.
 
     >>> literal(("a:0", "b"))
     '["a:0", "b"]'

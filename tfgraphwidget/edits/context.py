@@ -63,19 +63,12 @@ class TracedFunction:
         return bool(self.index.variable_defs or self.index.collections.get("table_initializer"))
 
     def name_in(self, scope: str, op: str) -> str:
-        """The name that one of its ops has in the graph that they were moved into.
-
-        Args:
-            scope: The name scope that they were moved into.
-        """
+        """The name that one of its ops has in the graph into whose name scope they were moved."""
         return self.op_name or f"{scope}/{op}"
 
     def op_in(self, scope: str, name: str) -> str | None:
-        """The name in the trace of an op of the graph that it was moved into; None if that is not
-        of the trace.
-
-        Args:
-            scope: The name scope that the ops were moved into.
+        """The name in the trace of an op of the graph into whose name scope the ops were moved;
+        None if that is not of the trace.
         """
         if name == self.op_name:
             return next(op for op in self.index.names if op not in self.inputs)
@@ -161,10 +154,8 @@ class PlanContext(Protocol):
         """
 
     def require_graph(self) -> None:
-        """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
-
-        Raises:
-            NotRunnable: The graph is a function's body, or cannot be imported.
+        """Import the graph of a file into TensorFlow, for an edit that a file cannot hold. Raises
+        NotRunnable for a function's body, and for a graph that cannot be imported.
         """
 
     def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:
@@ -174,9 +165,6 @@ class PlanContext(Protocol):
             function: The function, or an op type.
             specs: The (dtype, static shape) of each placeholder.
             options: Keyword arguments as (name, value) pairs.
-
-        Returns:
-            What the function made.
 
         Raises:
             GraphEditError: The function failed, or makes state where the graph can have none.
@@ -212,24 +200,13 @@ class PlanContext(Protocol):
         """
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
-        """Infer the static shapes that follow from a patch.
-
-        Returns:
-            The patch with the static shapes that differ from those of `index`.
-
-        Raises:
-            GraphEditError: An op cannot take the shapes of its new inputs.
+        """The patch with the static shapes that follow from it and differ from those of `index`.
+        Raises GraphEditError where an op cannot take the shapes of its new inputs.
         """
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
-        """Return the TensorProto of a value.
-
-        Args:
-            value: Anything that TensorFlow converts to a tensor.
-            shape: The static shape that the value must fit; None for any.
-
-        Raises:
-            GraphEditError: The value does not have that dtype or shape.
+        """The TensorProto of a value that TensorFlow converts to a tensor. Raises GraphEditError
+        for one that does not have the dtype, or fit the static shape.
         """
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
@@ -238,18 +215,13 @@ class PlanContext(Protocol):
     def compute(
         self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float
     ) -> list[Array]:
-        """Compute tensors of ops that read nothing from outside, in a graph of their own.
-
-        Raises:
-            GraphEditError: TensorFlow cannot compute a tensor.
+        """Compute tensors of ops that read nothing from outside, in a graph of their own. Raises
+        GraphEditError for one that TensorFlow cannot compute.
         """
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
-        """Return the present value of each variable of `index` as a TensorProto, by the name of its
-        handle op.
-
-        Raises:
-            SessionRefused: A variable has no value.
+        """The present value of each variable of `index` as a TensorProto, by the name of its handle
+        op. Raises SessionRefused for a variable without a value.
         """
 
 
@@ -302,11 +274,7 @@ class IndexContext:
         """Do nothing: arrays can be edited in every way."""
 
     def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:  # noqa: ARG002
-        """Raise GraphEditError: TensorFlow is needed to call a function.
-
-        Raises:
-            GraphEditError: Always.
-        """
+        """Raise GraphEditError: TensorFlow is needed to call a function."""
         raise _needs_tensorflow("the function was not called")
 
     def trace_gradient(
@@ -320,11 +288,7 @@ class IndexContext:
         return None
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:  # noqa: ARG002
-        """Raise GraphEditError: a function's body is read by TensorFlow's messages.
-
-        Args:
-            label: Which of the functions that the op calls.
-        """
+        """Raise GraphEditError: a function's body is read by TensorFlow's messages."""
         raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
@@ -332,11 +296,7 @@ class IndexContext:
         return patch
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:  # noqa: ARG002
-        """Raise GraphEditError: TensorFlow is needed to encode a value.
-
-        Raises:
-            GraphEditError: Always.
-        """
+        """Raise GraphEditError: TensorFlow is needed to encode a value."""
         raise _needs_tensorflow("the value was not encoded")
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002
@@ -349,11 +309,7 @@ class IndexContext:
         tensors: Sequence[str],  # noqa: ARG002
         seconds: float,  # noqa: ARG002
     ) -> list[Array]:
-        """Raise TensorFlowMissing: TensorFlow computes tensors.
-
-        Raises:
-            TensorFlowMissing: Always.
-        """
+        """Raise TensorFlowMissing: TensorFlow computes tensors."""
         raise TensorFlowMissing(
             "This edit is planned without TensorFlow; "
             + either("call editor.apply(command).", "refresh the graph.")

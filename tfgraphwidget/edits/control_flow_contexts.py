@@ -33,13 +33,6 @@ def rename_contexts(
     op's. `frames` maps the frame names of copied loops. `stays` says that the copies stand in the
     originals' graph: a name of what is not copied then stays as it is, and a copy may join the
     context that it was made in. Under their own names ops give the contexts that they are in.
-
-    Args:
-        names: Name of each copied op, and of tensors, -> name of the copy.
-        stays: Whether the copies are in the graph of the originals.
-
-    Returns:
-        The new contexts.
     """
     renaming = _Renaming(names, frames, stays)
     return tuple(new for context in contexts for new in renaming.copies(context))
@@ -50,22 +43,14 @@ def contexts_with_new_ops(
 ) -> tuple[ContextDef, ...]:
     """The contexts that hold ops in whose places others stand, as far as they hold these.
 
-    Their pivots stay, so that these contexts are joined.
-
-    Args:
-        names: The names of the ops that stand in them, by those in `contexts`; the same ones for
-            the ops that go.
+    Their pivots stay, so that these contexts are joined. `names` has the ops that stand in them by
+    those in `contexts`, and the same ones for the ops that go.
     """
     return tuple(new for context in contexts if (new := _with_new_ops(context, names)) is not None)
 
 
 def map_names(context: ContextDef, new_name: Callable[[str], str]) -> ContextDef:
-    """A context of which all tensors go by other names.
-
-    Args:
-        context: The context, with all that is nested.
-        new_name: Gives the new name of a tensor or an op.
-    """
+    """A context, with all that is nested, of which `new_name` gives all tensors other names."""
     copy = _empty_copy(context)
     copy.values_def.values.extend(map(new_name, context.values_def.values))
     external = context.values_def.external_values.items()
@@ -89,11 +74,7 @@ def contexts_after(
     removed_ops: Collection[str],
 ) -> tuple[ContextDef, ...]:
     """The contexts of a graph of NodeDefs after an edit, as `runtime.live.control_flow_contexts`
-    changes live ones.
-
-    Args:
-        add: What the edit adds: contexts, and those that are joined.
-        removed_ops: The names of the ops that it removes.
+    changes live ones: `add` has new contexts and those that are joined.
     """
     removals = {context.pivot_name: context for context in _with_nested(remove)}
     result = [
@@ -198,12 +179,9 @@ def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef |
 
 
 def contexts_in(contexts: Iterable[ContextDef], ops: Iterable[str]) -> tuple[ContextDef, ...]:
-    """The contexts of a graph that has only some ops of the original, as TensorFlow reads them.
+    """The contexts of a graph that has only the `ops` of the original, as TensorFlow reads them.
 
     They name no op that is not there, and one whose pivot or predicate is gone is none.
-
-    Args:
-        ops: The names of the ops that are there.
     """
     remaining = rename_contexts(contexts, {name: name for name in ops}, {}, stays=False)
     return tuple(complete for context in remaining for complete in _complete(context))
@@ -335,15 +313,9 @@ def structural_tensors(context: ContextDef) -> Iterator[str]:
 def contexts_around(
     contexts: Iterable[ContextDef], tensor: str, values: Collection[str], *, leaves: bool = False
 ) -> tuple[ContextDef, ...]:
-    """Find the contexts around a tensor, for ops that are added beside it.
-
-    Args:
-        values: The names that the innermost context is to hold.
-        leaves: Whether the tensor leaves its loop: it is the output of an Exit.
-
-    Returns:
-        The outermost context with those nested in it, which hold `values` alone; () if there is
-        none.
+    """The outermost context around a tensor with those nested in it, for ops that are added beside
+    it; () if there is none. They hold `values` alone. The tensor `leaves` its loop as the output of
+    an Exit.
     """
     for context in contexts:
         chain = _chain(context, tensor)

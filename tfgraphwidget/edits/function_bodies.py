@@ -44,9 +44,6 @@ def plan_everywhere(
             which compute the same.
         without_attribute: An attribute that the functions lose; there is something to do where one
             has it.
-
-    Returns:
-        The patch; None if there is nothing to do.
     """
     names = {name.lower() for name in context.index.functions} | set(context.index.reserved)
     bodies = _Bodies(

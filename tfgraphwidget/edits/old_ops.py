@@ -55,7 +55,6 @@ def translate_old_ops(
     """Write ops of a graph as a graph of another version takes them.
 
     Args:
-        typing: The op types, and the shapes of the tensors that the NodeDefs read.
         source: The versions of the graph that they are of; None for those of the present release.
         target: The versions of the graph that they are for.
         used: The names of other ops that are taken there.

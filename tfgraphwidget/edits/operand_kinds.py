@@ -122,10 +122,8 @@ class Resolver(Protocol):
     def free_name_for(
         self, function: object, beside: Iterable[str], *, instead: bool = False
     ) -> str:
-        """A free name for what a `function` makes `beside` ops, or `instead` of them.
-
-        Args:
-            function: The function, or an op type.
+        """A free name for what a `function`, or an op type, makes `beside` ops, or `instead` of
+        them.
         """
 
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
@@ -161,12 +159,8 @@ class Resolver(Protocol):
         """A tf.TensorSpec that an `argument` says, as its shape and dtype."""
 
     def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
-        """The static shape and the dtype that a placeholder takes.
-
-        Args:
-            spec: A tf.TensorSpec, or None.
-            shape: The static shape, where there is no spec.
-            dtype: The dtype, where there is no spec.
+        """The static shape and the dtype that a placeholder takes: of a tf.TensorSpec, or where
+        that is None these.
         """
 
     def part_to_clone(
@@ -251,11 +245,7 @@ _PLAIN = Operand()
 
 
 def texts(_: Resolver, argument: str | Iterable[str] | None) -> tuple[str, ...]:
-    """One text, or several, as a tuple.
-
-    Args:
-        argument: The text or texts; None for none.
-    """
+    """One text, several, or none, as a tuple."""
     return (argument,) if isinstance(argument, str) else tuple(argument or ())
 
 
@@ -309,10 +299,8 @@ def as_given(_: Resolver, argument: object) -> object:
 def attribute_pairs(
     resolver: Resolver, *mappings: Mapping[str, object] | None
 ) -> tuple[tuple[str, object], ...]:
-    """Attributes of an op type, or keyword arguments of a function, as commands hold them.
-
-    Args:
-        mappings: The attributes by name; a later one replaces that of an earlier mapping.
+    """Attributes of an op type, or keyword arguments of a function, as commands hold them; a later
+    mapping replaces those of an earlier one.
     """
     attributes = {key: value for mapping in mappings for key, value in (mapping or {}).items()}
     return tuple((key, resolver.plain_value(value)) for key, value in attributes.items())
@@ -321,10 +309,6 @@ def attribute_pairs(
 def one_name(name: str | None, into: str | None) -> str:
     """The name of what a function makes; "" where its name scope is given. Raises InvalidArgument
     for both.
-
-    Args:
-        name: The name of the new op, or None.
-        into: The name scope of the new ops, or None.
     """
     if name is not None and into is not None:
         raise InvalidArgument(
@@ -424,10 +408,7 @@ def operands_of(kind: type[DataclassInstance]) -> Mapping[str, Operand]:
 
 def hints_of(kind: type[DataclassInstance]) -> Mapping[str, Any]:
     """The annotation of each field of a command, with its kind; Any where it has names that cannot
-    be looked up.
-
-    Args:
-        kind: The class of the command, which may be one that a user has defined in a function.
+    be looked up, as a class may that a user has defined in a function.
     """
     try:
         return get_type_hints(kind, include_extras=True)
@@ -444,12 +425,7 @@ def _operand(hint: object) -> Operand:
 def resolve_fields(
     kind: type[DataclassInstance], resolver: Resolver, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values of a command's fields, of what a user gave for them.
-
-    Args:
-        resolver: Finds what is named in the current graph.
-        arguments: What was given, by the name of the field.
-    """
+    """The values of a command's fields, of what a user gave for them."""
     operands = operands_of(kind)
     return {name: _resolve(operands[name], resolver, value) for name, value in arguments.items()}
 

@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     called_functions,
     comes_from_outside,
     reachable_functions,
+    walk_from,
     with_functions,
     with_output_shape,
 )
@@ -279,16 +280,10 @@ class Patch:
     traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
     def with_notes(self, *notes: str) -> Patch:
-        """The patch with further sentences for the user.
-
-        Args:
-            *notes: The sentences.
-        """
-        return (
-            replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
-            if notes
-            else self
-        )
+        """The patch with further sentences for the user."""
+        if notes:
+            return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
+        return self
 
     @property
     def changed_or_renamed(self) -> tuple[str, ...]:
@@ -340,14 +335,11 @@ class Patch:
         )
 
     def with_dependents(self, index: GraphIndex) -> Patch:
-        """This patch, removing also every op that was built later on what it removes.
+        """This patch, removing also every op of the graph that was built later on what it removes.
 
         An op is built on another when it reads it, waits for it or must stand beside it
         (colocation); what fed only such ops goes too, unless it holds state or takes values from
         outside.
-
-        Args:
-            index: The graph.
         """
         if not self.remove.nodes:
             return self
@@ -382,10 +374,6 @@ class Patch:
 def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     """Some ops as what a graph loses, with all that names only them: entries of collections,
     variables, contexts.
-
-    Args:
-        index: The graph.
-        ops: The numbers of the ops.
     """
     names = {index.names[i] for i in ops}
     members = tuple(
@@ -397,11 +385,8 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
     same, entries = {name: name for name in names}, index.extras
-    contexts = (
-        ()
-        if V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
-        else rename_contexts(entries.contexts(), same, {})
-    )
+    has_contexts = not V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
+    contexts = rename_contexts(entries.contexts(), same, {}) if has_contexts else ()
     return Change(
         nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same)
     )
@@ -420,12 +405,8 @@ def _uncalled_functions(
 
 
 def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool = False) -> Patch:
-    """The patch, removing also the functions that ops call before it, and none after it.
-
-    Args:
-        index: The graph before the patch.
-        patch: A patch that removes ops, or lets them call other functions.
-        every: Whether the functions go too that no op calls before it.
+    """The patch, removing also the functions that ops call in `index` before it, and none after it;
+    with `every`, those too that no op calls before it.
     """
     if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
@@ -441,12 +422,7 @@ def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool =
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
-    """Raise GraphEditError when an op that the patch changes is not what it was planned for.
-
-    Args:
-        index: The graph.
-        patch: The changes of an edit.
-    """
+    """Raise GraphEditError when an op that the patch changes is not what it was planned for."""
     missing = next((op for op in patch.changed_or_renamed if op not in index.ids), None)
     if missing is not None:
         raise GraphEditError(
@@ -479,20 +455,15 @@ def _inputs(node: NodeDef) -> tuple[list[str], frozenset[str]]:
 
 def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """Some ops, what is built on them, and what fed only such ops."""
-    removed = set(ops)
-    first = min(removed, default=0)
+    ops = set(ops)
+    first = min(ops, default=0)
     beside = _colocated_ops(index)
-    stack = list(removed)
-    while stack:
-        at = stack.pop()
-        for consumer in (
-            index.consumer_lists[at]
-            + index.control_consumer_lists[at]
-            + beside.get(index.names[at], [])
-        ):
-            if consumer not in removed:
-                removed.add(consumer)
-                stack.append(consumer)
+
+    def built_on(op: int) -> list[int]:
+        consumers = index.consumer_lists[op] + index.control_consumer_lists[op]
+        return consumers + beside.get(index.names[op], [])
+
+    removed = set(walk_from(ops, built_on))
     for i in range(len(index) - 1, first, -1):
         consumers = index.consumer_lists[i] + index.control_consumer_lists[i]
         if consumers and removed.issuperset(consumers) and index.types[i] not in HANDLES:
@@ -529,22 +500,18 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
         index = index.with_new_nodes(
             add.nodes, _collections(index, patch, removed_members), variables, functions
         )
-        index = (
-            replace(
+        if add.functions:
+            index = replace(
                 index,
                 extras=with_functions(index.extras, add.functions, add.gradients),
                 typing=index.typing.with_functions(
                     {each.signature.name: each for each in add.functions}
                 ),
             )
-            if add.functions
-            else index
-        )
-        index = (
-            replace(index, reserved=index.reserved | {name.lower() for name in function_names})
-            if function_names
-            else index
-        )
+        if function_names:
+            index = replace(
+                index, reserved=index.reserved | {name.lower() for name in function_names}
+            )
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
@@ -574,10 +541,8 @@ def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after a patch that gives ops other names and changes who names them, and nothing
     else.
     """
-    new, removed_handles = (
-        {node.name: node for node in patch.add.nodes},
-        {v.handle for v in patch.remove.variables},
-    )
+    new = {node.name: node for node in patch.add.nodes}
+    removed_handles = {v.handle for v in patch.remove.variables}
     index = replace(
         index,
         collections=_collections(index, patch, set(patch.remove.members)),
@@ -608,13 +573,8 @@ def _collections(
 
 
 def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
-    """Two patches one after the other as one, where the second only changes, adds and removes ops
-    of `index`.
-
-    Args:
-        index: The graph before both.
-        first: The first patch.
-        then: The second one.
+    """Two patches of `index` one after the other as one, where the second only changes, adds and
+    removes ops of `index`.
     """
     changed = {edited.name: edited for edited in first.changed}
     added = {node.name: node for node in first.add.nodes}
@@ -651,10 +611,6 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     others.
 
     Those of loops too, in which an op reads or waits for one that stands after it.
-
-    Args:
-        nodes: The NodeDefs of the graph.
-        hidden: The names of the hidden ops.
     """
     dependents: set[str] = set()
     rest = [node for node in nodes if node.name not in hidden]
@@ -676,16 +632,7 @@ def without_hidden(
     variables: Iterable[VariableDef],
     hidden: set[str],
 ) -> tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]:
-    """Remove what names hidden ops.
-
-    Args:
-        collections: The collections of the graph.
-        variables: Its variables.
-        hidden: The names of the hidden ops.
-
-    Returns:
-        The other members and variables.
-    """
+    """Collections and variables without what names hidden ops."""
     remaining = {
         key: tuple(member for member in members if split_tensor(member.name)[0] not in hidden)
         for key, members in collections.items()
@@ -699,10 +646,7 @@ def reserved_names(hidden: set[str]) -> frozenset[str]:
 
 
 def nothing_to_do(why: str, skipped: tuple[SkippedMatch, ...] = ()) -> Patch:
-    """The patch of an edit that finds nothing to do, which is a result: it is not recorded.
-
-    Args:
-        why: The reason, in a sentence.
-        skipped: The matches of a pattern that are not replaced.
+    """The patch of an edit that finds nothing to do, which is a result: it is not recorded. `why`
+    is a sentence, and `skipped` has the matches of a pattern that are not replaced.
     """
     return Patch(report=Report((why,), skipped=skipped, is_nothing=True))

@@ -291,9 +291,6 @@ def _is_topologically_sorted(index: GraphIndex) -> bool:
 def merge_shapes(a: Shape, b: Shape) -> Shape:
     """The static shape that covers both shapes; None is an unknown rank.
 
-    Args:
-        a: One shape; None for an unknown rank.
-
     >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)
     """

@@ -36,18 +36,12 @@ def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | 
 
 
 def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRunnerDef:
-    """A queue runner whose ops go by other names.
-
-    Args:
-        new_name: Gives the new name of an op.
-    """
+    """A queue runner whose ops have the names that `new_name` gives them."""
     copy = type(runner)()
     copy.CopyFrom(runner)
     copy.enqueue_op_name[:] = map(new_name, runner.enqueue_op_name)
-    copy.queue_name, copy.close_op_name = (
-        new_name(runner.queue_name),
-        new_name(runner.close_op_name),
-    )
+    copy.queue_name = new_name(runner.queue_name)
+    copy.close_op_name = new_name(runner.close_op_name)
     copy.cancel_op_name = new_name(runner.cancel_op_name)
     return copy
 

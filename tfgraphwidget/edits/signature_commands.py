@@ -275,21 +275,13 @@ class OrderSignature(Command):
 
 
 def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
-    """The signature of a name.
-
-    Returns:
-        The signature.
-
-    Raises:
-        UnknownName: There is none of that name.
-    """
+    """The signature of a name. Raises UnknownName if there is none."""
     by_name = {signature.name: signature for signature in signatures}
     if name not in by_name:
-        there = (
-            f"it has {names_text(list(by_name))}"
-            if by_name
-            else ("it has none: " + editor_call("signatures.add") + " adds one")
-        )
+        if by_name:
+            there = f"it has {names_text(list(by_name))}"
+        else:
+            there = "it has none: " + editor_call("signatures.add") + " adds one"
         raise UnknownName(
             f"The graph has no signature {name!r}; " + there + did_you_mean(name, by_name)
         )

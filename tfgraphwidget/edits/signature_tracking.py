@@ -29,13 +29,8 @@ def follow(name: str, renames: Mapping[str, str]) -> str:
 def track_boundary(
     arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]
 ) -> FunctionBoundary:
-    """Follow the arguments and results of a function's body through edits.
-
-    Args:
-        returns: The tensor of each result, by key.
-
-    Returns:
-        The arguments and results after the edits; "" for one that is gone.
+    """The arguments and results of a function's body after edits, by key; "" for one that is
+    gone.
     """
     arguments, returns = tuple(arguments), dict(returns)
     for patch in patches:
@@ -47,10 +42,8 @@ def track_boundary(
 
 
 def check_called(index: GraphIndex, boundary: FunctionBoundary, patch: Patch) -> None:
-    """Check that a patch keeps what callers of a function's body need.
-
-    Raises:
-        GraphEditError: An argument or result would be gone, or captured state would be renamed.
+    """Raise GraphEditError where a patch takes from a function's body what its callers need: an
+    argument or result would be gone, or captured state would be renamed.
     """
     removed = {node.name for node in patch.remove.nodes}
     fed, results = dict(patch.input_renames), dict(patch.output_renames)
@@ -91,11 +84,7 @@ def _why_needed(results: Mapping[str, str], removed: Collection[str]) -> str:
 def track_signatures(
     signatures: Iterable[Signature], patches: Iterable[Patch]
 ) -> Iterator[Signature]:
-    """Follow signatures through edits.
-
-    Returns:
-        The signatures after the edits, those without an output left out.
-    """
+    """The signatures after edits, without those that have no output any more."""
     result = tuple(signatures)
     for patch in patches:
         fed, returned = dict(patch.input_renames), dict(patch.output_renames)

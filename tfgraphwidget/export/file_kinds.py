@@ -136,16 +136,11 @@ FILES = (
 
 
 def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
-    """Return the kind of file that a path means, one of FILES or SAVED_MODEL, if one can be written
-    there.
+    """Return the kind of file that a path means, one of FILES, or SAVED_MODEL, also where a
+    `folder` is asked for whatever the suffix.
 
-    Args:
-        folder: Whether the caller asks for a SavedModel, whatever the suffix.
-        frozen: Whether the graph is to be frozen, which only some kinds can hold.
-
-    Raises:
-        GraphEditError: The suffix names no kind, a frozen graph cannot be of that kind, or the path
-            is not free.
+    Raises GraphEditError where the suffix names no kind, a frozen graph cannot be of that kind, or
+    the path is not free.
     """
     kind = SAVED_MODEL if folder or path.is_dir() else path.suffix.lower()
     if kind != SAVED_MODEL and kind not in FILES:
@@ -179,10 +174,8 @@ def _check_folder(path: Path) -> None:
 
 
 def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
-    """The keywords of `save` for options that a form or a command line has as text.
-
-    Args:
-        options: The names and values; "" or None where nothing is chosen.
+    """The keywords of `save` for options that a form or a command line has as text, "" or None
+    where nothing is chosen.
 
     >>> parse_options(
     ...     [("optimize", "float16"), ("opset", "15"), ("select_tf_ops", "yes"), ("other", "")]

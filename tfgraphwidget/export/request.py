@@ -175,10 +175,8 @@ class OpenedSavedModel:
         return self.stored.tags()
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        """The names of a variable's value in the checkpoint; empty for a variable that came since.
-
-        Args:
-            handle: The name that its handle op has now.
+        """The names of a variable's value in the checkpoint, by the present name of its handle op;
+        empty for a variable that came since.
         """
         is_new = handle not in self.renamed and handle in self.renamed.values()
         return () if is_new else self.stored.keys(self.renamed.get(handle, handle))

@@ -42,9 +42,6 @@ def parse_signatures(
             op's name.
         signatures: None, a mapping of names to (inputs, outputs), or an iterable of `Signature`s.
 
-    Returns:
-        The signatures; empty without outputs.
-
     Raises:
         GraphEditError: For a tensor that cannot be an input or output of a signature.
         UnknownName: For a name that is not in the graph.
@@ -83,10 +80,8 @@ def parse_signatures(
 
 
 def apparent_signature(index: GraphIndex) -> Signature:
-    """The signature of what a graph seems to be for, whose keys are the names of ops.
-
-    Raises:
-        GraphEditError: Nothing looks like a result.
+    """The signature of what a graph seems to be for, whose keys are the names of ops. Raises
+    GraphEditError where nothing looks like a result.
     """
     outputs = results(index)
     return parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
@@ -98,16 +93,8 @@ def is_chosen(
     opened: Signature | None,
     signatures: Iterable[Signature],
 ) -> bool:
-    """Whether the user chose the boundary, or it is that of the signature by which the file was
-    opened.
-
-    Args:
-        boundary: The names of the inputs and of the outputs.
-        opened: The signature by which the file was opened, as it was then.
-        signatures: The signatures now; edits may have changed their tensors.
-
-    Returns:
-        Whether the boundary is neither empty nor that of `opened`.
+    """Whether the user chose the boundary: it is not empty, and not that of the signature by which
+    the file was opened, of which edits may have changed the tensors.
     """
     marks = (
         [opened, *(s for s in signatures if s.name == opened.name)] if opened is not None else []
@@ -198,11 +185,8 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
 def signature_def(
     index: GraphIndex, signature: Signature, file_signature: Signature
 ) -> SignatureDef:
-    """The SignatureDef of a signature.
-
-    Args:
-        signature: The signature with the names of tensors in the graph.
-        file_signature: The signature with the names of tensors in the file.
+    """The SignatureDef of a signature, which names tensors in the graph, and `file_signature` those
+    in the file.
     """
     message: SignatureDef = tf_protos.SignatureDef(
         inputs=_tensor_infos(index, signature.inputs, file_signature.inputs),
@@ -219,11 +203,8 @@ def set_signature_def(
     file_signature: Signature,
     index: GraphIndex,
 ) -> None:
-    """Let a SignatureDef name other tensors, and keep what else it says.
-
-    Args:
-        now: The signature that it will describe, by the tensors of `index`.
-        file_signature: The same, by the names that the tensors have where it is written.
+    """Let a SignatureDef name other tensors, those of `file_signature` where it is written, and
+    keep what else it says; `now` is the signature by the tensors of `index`.
     """
     for infos, old, new, names in (
         (proto.inputs, was.inputs, now.inputs, file_signature.inputs),

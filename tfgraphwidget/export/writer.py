@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.export.request import Document, ExportRequest, SaveSettings
 
 Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
-_FROZEN, _META = (
-    ("formats.frozen_graph", "write_frozen"),
-    ("formats.meta_graph", "write_meta_graph"),
-)
+_FROZEN = ("formats.frozen_graph", "write_frozen")
+_META = ("formats.meta_graph", "write_meta_graph")
 _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,
@@ -41,14 +39,9 @@ needs.
 
 
 def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> str:
-    """Return the kind of file that a path means, before anything is done for it.
-
-    Args:
-        path: The file, or the directory of a SavedModel.
-        folder: Whether the path is meant as a directory.
-
-    Raises:
-        GraphEditError: No file can be written there, or none of that kind with those settings.
+    """Return the kind of file that a path, or a path meant as a folder, means, before anything is
+    done for it. Raises GraphEditError where no file can be written there, or none of that kind with
+    those settings.
     """
     kind = checked_kind(path, folder=folder, frozen=settings.frozen)
     of_request = [name for name in ("signature", "tags") if getattr(settings, name)]
@@ -70,10 +63,8 @@ def unwritable_refused(path: Path) -> Iterator[None]:
 
 
 def save_document(path: Path, document: Document, notices: list[str]) -> None:
-    """Write a document; an old file is replaced after the new one is complete.
-
-    Raises:
-        GraphEditError: If it cannot be written; all files are unchanged then.
+    """Write a document; an old file is replaced after the new one is complete. Raises
+    GraphEditError where it cannot be written; all files are unchanged then.
     """
     _save_file(path, lambda new: document.write(new, notices), notices)
 
@@ -81,9 +72,6 @@ def save_document(path: Path, document: Document, notices: list[str]) -> None:
 def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
     """Write a graph in the format of a kind. An old file is replaced after the new one is complete
     and verified.
-
-    Args:
-        path: The file, or the directory of a SavedModel.
 
     Raises:
         GraphEditError: If it cannot be written or gives other results than the graph; all files are
@@ -109,17 +97,9 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
 
 
 def save_page(path: Path, page_input: PageInput) -> Path:
-    """Write a page of a graph that no editor was opened for; an old file is replaced after it is
-    complete.
-
-    Args:
-        path: The file, whose name ends in ".html".
-
-    Returns:
-        The path.
-
-    Raises:
-        GraphEditError: If it cannot be written; all files are unchanged then.
+    """Write a page, a file that ends in ".html", of a graph that no editor was opened for; an old
+    file is replaced after it is complete. Raises GraphEditError where it cannot be written; all
+    files are unchanged then.
     """
     from tfgraphwidget.export.html.page import Page
 
@@ -127,19 +107,8 @@ def save_page(path: Path, page_input: PageInput) -> Path:
 
 
 def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes) -> Path:
-    """Write a page of two graphs in two panes; see `save_page`.
-
-    Args:
-        path: The file, whose name ends in ".html".
-        before: The graph in the left pane.
-        after: The graph in the right pane.
-        document: What the page knows of both together, gzipped.
-
-    Returns:
-        The path.
-
-    Raises:
-        GraphEditError: If it cannot be written; all files are unchanged then.
+    """Write a page of two graphs in two panes, with what it knows of both together, gzipped; see
+    `save_page`.
     """
     from tfgraphwidget.export.html.page import PageOfTwo
 

@@ -18,6 +18,7 @@ from .adjacency import rows_of as rows_of
 from .adjacency import runs_of as runs_of
 from .adjacency import shortest_path as shortest_path
 from .adjacency import strong_components as strong_components
+from .adjacency import walk_from as walk_from
 from .adjacency import weak_components as weak_components
 from .attributes import GRADIENT_NAME as GRADIENT_NAME
 from .attributes import INPUTS_IN_FILE as INPUTS_IN_FILE
@@ -102,6 +103,7 @@ from .extras import with_functions as with_functions
 from .extras import with_runners as with_runners
 from .flattening import flatten as flatten
 from .function_refs import FunctionRef as FunctionRef
+from .function_refs import called_definitions as called_definitions
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions
 from .gradient_use import APPLIES as APPLIES
@@ -285,6 +287,7 @@ from .trust import effects_of as effects_of
 from .trust import effects_of_nodes as effects_of_nodes
 from .trust import untrusted_ops as untrusted_ops
 from .variables import STATE_KEY as STATE_KEY
+from .variables import collection_ops as collection_ops
 from .variables import comes_from_outside as comes_from_outside
 from .variables import count_trainable as count_trainable
 from .variables import definition_of as definition_of
@@ -294,3 +297,4 @@ from .variables import has_state as has_state
 from .variables import is_placeholder as is_placeholder
 from .variables import listed_variables as listed_variables
 from .variables import own_ops as own_ops
+from .variables import variables_among as variables_among

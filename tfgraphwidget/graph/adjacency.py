@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 _Int = TypeVar("_Int", bound=np.integer)
+_Node = TypeVar("_Node", bound=Hashable)
 Ints = npt.NDArray[np.integer]
 Labels = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -30,24 +31,16 @@ _LARGE = 10_000  # edges from which on SciPy's walk is the faster one
 
 
 def rows_of(owner: Ints, values: Ints, count: int) -> tuple[Labels, Labels]:
-    """Sort edges by the node that they leave.
-
-    Returns:
-        `start` and `values`; the successors of a node are in ascending order.
+    """Sort edges by the node that they leave: `start`, and `values` in which the successors of a
+    node are in ascending order.
     """
     order = np.sort((owner.astype(np.int64) << _HALF) | values.astype(np.int64))
     return row_starts(owner, count), (order & ((1 << _HALF) - 1)).astype(np.int32)
 
 
 def turn_around(start: Ints, values: Ints, count: int) -> tuple[Labels, Labels, Labels]:
-    """Sort edges by the node that they lead to.
-
-    Args:
-        count: The number of nodes that edges lead to.
-
-    Returns:
-        `start` and `values` of the opposite direction, and the place of each edge in the `values`
-        before.
+    """Sort edges by which of `count` nodes they lead to: `start` and `values` of the opposite
+    direction, and the place of each edge in the `values` before.
     """
     order = np.sort((values.astype(np.int64) << _HALF) | np.arange(len(values)))
     places = (order & ((1 << _HALF) - 1)).astype(np.int32)
@@ -93,11 +86,7 @@ def is_among(values: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -
 
 
 def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
-    """Find what edges lead to.
-
-    Returns:
-        One bool per node, the seeds included.
-    """
+    """What edges lead to from the seeds, these included, as one bool per node."""
     reached = np.zeros(len(start) - 1, dtype=bool)
     reached[seeds] = True
     search = _search_of_scipy(len(values))
@@ -188,12 +177,23 @@ def _view(array: Ints) -> memoryview:
     return np.ascontiguousarray(array).data
 
 
-def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.intp]:
-    """Find for each node the first seed that leads to it.
+def walk_from(
+    first: Iterable[_Node], following: Callable[[_Node], Iterable[_Node]]
+) -> Iterator[_Node]:
+    """Nodes of any kind and all that they lead to, each once; what is found last comes first."""
+    ahead = list(dict.fromkeys(first))
+    visited = set(ahead)
+    while ahead:
+        node = ahead.pop()
+        yield node
+        for other in following(node):
+            if other not in visited:
+                visited.add(other)
+                ahead.append(other)
 
-    Returns:
-        The position of a seed per node; len(seeds) where none leads to the node.
-    """
+
+def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.intp]:
+    """For each node the position of the first seed that leads to it; len(seeds) where none does."""
     offsets, successors = start.tolist(), values.tolist()
     first = [len(seeds)] * (len(start) - 1)
     for position, seed in enumerate(seeds.tolist()):
@@ -207,11 +207,7 @@ def first_to_reach(start: Ints, values: Ints, seeds: Ints) -> npt.NDArray[np.int
 
 
 def shortest_path(start: Ints, values: Ints, source: int, target: int) -> list[int]:
-    """Find a path with the fewest edges.
-
-    Returns:
-        The nodes of the path, both ends included; [] if there is none.
-    """
+    """The nodes of a path with the fewest edges, both ends included; [] if there is none."""
     before: Mapping[int, int] | npt.NDArray[np.int32]
     search = _search_of_scipy(len(values))
     if search is not None:
@@ -242,13 +238,8 @@ def _steps_before(start: Ints, values: Ints, source: int, target: int) -> dict[i
 
 
 def weak_components(count: int, edges: Ints) -> list[int]:
-    """Number the parts that no edge joins.
-
-    Args:
-        edges: The two nodes of each edge, (k, 2).
-
-    Returns:
-        The number of each node's part, in the order of their first nodes.
+    """Number the parts that no edge, a row of two nodes, joins: the number of each node's part, in
+    the order of their first nodes.
     """
     parent = list(range(count))
 
@@ -265,10 +256,8 @@ def weak_components(count: int, edges: Ints) -> list[int]:
 
 
 def strong_components(start: Ints, values: Ints) -> Labels:
-    """Number the parts in which each node leads to each other, by Tarjan's algorithm.
-
-    Returns:
-        The number of each node's part.
+    """Number the parts in which each node leads to each other, by Tarjan's algorithm; the number of
+    each node's part.
     """
     offsets, successors = start.tolist(), values.tolist()
     stops, count, unknown = offsets[1:], len(start) - 1, len(start)

@@ -172,9 +172,6 @@ class AttributeDigests:
     def family(self, op: int) -> bytes:
         """What an op is, whatever its attributes are: its type without its version and whether it
         keeps a state; of a weight whether its numbers are floats.
-
-        Args:
-            op: The number of the op.
         """
         node = self._index.nodes[op]
         if node.op in _WEIGHTS:
@@ -358,9 +355,6 @@ def _plain(value: Any) -> str:
 def bytes_text(value: bytes, longest: int) -> str:
     r"""A string attribute as Python writes it, b'…' where it is not a UTF-8; over `longest` letters
     where it is longer.
-
-    Args:
-        value: The bytes of the attribute.
 
     >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
     'ключ' b'\xff\x01'

@@ -36,8 +36,6 @@ def output_axes(
     """The order of the axes of what an operator of ONNX gives.
 
     Args:
-        index: The graph of the converted model.
-        op: The operator.
         sources: The orders of what it reads, but for constants.
         is_of_model: Whether an op of its kind is in the model too.
     """

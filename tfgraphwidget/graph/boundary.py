@@ -34,13 +34,6 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     Without inputs: all that the outputs need, queues and iterators too, less the placeholders. An
     input that no op on a path reads has no part in it; `unused_inputs` names such inputs. Raises
     UnknownName, and NoPath with both names when an output is on no path.
-
-    Args:
-        inputs: Ops or tensors.
-        outputs: Ops or tensors.
-
-    Returns:
-        The selection.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     if not outputs:
@@ -63,14 +56,8 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
 
 
 def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
-    """Find the ops that outputs need; control inputs are followed too.
-
-    Args:
-        inputs: Ops or tensors. Edges that carry their tensors are not crossed.
-        outputs: Ops or tensors.
-
-    Returns:
-        One bool per op.
+    """The ops that outputs need, as one bool per op; control inputs are followed too, and edges
+    that carry tensors of `inputs` are not crossed.
     """
     return traversal.backward(
         index, [index.op(name) for name in outputs], stop=pairs(index, inputs)
@@ -78,11 +65,7 @@ def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[s
 
 
 def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:
-    """The placeholders, or arguments of a function, that outputs need, in graph order.
-
-    Args:
-        outputs: Ops or tensors.
-    """
+    """The placeholders, or arguments of a function, that outputs need, in graph order."""
     needed = needed_ops(index, (), tuple(outputs)).tolist()
     ops = zip(index.names, index.types, needed, strict=True)
     return tuple(
@@ -91,14 +74,7 @@ def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str,
 
 
 def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
-    """Find the inputs that no op of a part reads.
-
-    Args:
-        inputs: Ops or tensors.
-
-    Returns:
-        Those of `inputs` without a consumer in the part.
-    """
+    """Those of `inputs` that no op of a part reads."""
     inputs = tuple(inputs)
     read = (traversal.consumers_of(index, [tensor]) for tensor in pairs(index, inputs))
     return tuple(
@@ -121,18 +97,8 @@ def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple
 
 @with_recipe
 def paths(index: GraphIndex, first: str, last: str) -> Selection:
-    """Select all ops on any path of tensors or control edges between two ops, both included.
-
-    Args:
-        first: The op or tensor where paths begin.
-        last: The op or tensor where they end.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-        NoPath: There is no path.
+    """Select all ops on any path of tensors or control edges between two ops, both included. Raises
+    UnknownName, and NoPath if there is none.
     """
     (a, port), b = pairs(index, [first])[0], index.op(last)
     after = [a] if port == traversal.ANY_PORT else traversal.consumers_of(index, [(a, port)])
@@ -144,19 +110,7 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
 
 @with_recipe
 def path(index: GraphIndex, first: str, last: str) -> Selection:
-    """Select the ops of one shortest path; see `paths`.
-
-    Args:
-        first: The op or tensor where the path begins.
-        last: The op or tensor where it ends.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-        NoPath: There is no path.
-    """
+    """Select the ops of one shortest path; see `paths`."""
     ops = traversal.shortest(index, pairs(index, [first])[0], index.op(last))
     if not ops:
         raise _no_path(index, [first], [last])
@@ -197,10 +151,9 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
         index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
     )
     swapped = downstream[[index.op(n) for n in inputs]].any()
-    fix = (
-        "they lie the other way round: swap inputs and outputs"
-        if swapped
-        else "choose two ends with tensors between"
-    )
+    if swapped:
+        fix = "they lie the other way round: swap inputs and outputs"
+    else:
+        fix = "choose two ends with tensors between"
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
     return NoPath(f"No path leads from {sources} to {targets}; {fix}.", ops)

@@ -73,11 +73,8 @@ class BodyState(Protocol):
         """
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
-        """Present ("current") or initial values of variables that are not live. Raises
-        SessionRefused.
-
-        Args:
-            init: "current", "initial" or "none".
+        """Present ("current") or initial values of variables that are not live; none for "none".
+        Raises SessionRefused.
         """
 
     def saved_gradient(self, op: str) -> SavedGradient | None:

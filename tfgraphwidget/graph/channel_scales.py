@@ -62,12 +62,7 @@ class ScaledLayer(NamedTuple):
 
 
 def agree(one: ScaledLayer, other: ScaledLayer) -> bool:
-    """Whether two layers compute the same but for rounding.
-
-    Args:
-        one: The first layer.
-        other: The second layer.
-    """
+    """Whether two layers compute the same but for rounding."""
     tolerance = max(UNITS.get(layer.dtype, FLOAT_UNITS) for layer in (one, other))
     return _near(one.weights, other.weights, tolerance) and _near(one.shift, other.shift, tolerance)
 
@@ -87,16 +82,9 @@ def _near(one: Array, other: Array, tolerance: float) -> bool:
 def scaled_layer(
     index: GraphIndex, past: HandedOn, tensor: Tensor, read: ReadVariable | None
 ) -> ScaledLayer:
-    """What a tensor is of the layer that gives it past scales and shifts.
-
-    Args:
-        index: The graph.
-        past: What hands on tensors in it: identities, casts, scales and shifts.
-        tensor: The tensor.
-        read: What reads the values of variables; None where they are not known.
-
-    Raises:
-        UnknownValue: A weight has no value, or an op is no scale of channels.
+    """What a tensor is of the layer that gives it past scales and shifts, which `past` hands on as
+    it does identities and casts. Raises UnknownValue for a weight without a value, or where `read`
+    is None, and an op that is no scale of channels.
     """
     weights = _Weights(index, read)
     layer, _ = past.root(tensor)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_types import SaveSliceInfoDef, Tensor
 
 TRAINABLE = "trainable_variables"
@@ -50,11 +51,8 @@ class Member(NamedTuple):
 def places_in_order(
     entries: Iterable[Member | None], order: Iterable[Member]
 ) -> list[tuple[int, int]]:
-    """Where the members of an order stand among the entries of a collection, in which some may be
-    twice.
-
-    Returns:
-        (place among the entries, place in the order), as the entries come.
+    """(place among the entries, place in the order) of the members of an order that stand among the
+    entries of a collection, in which some may be twice, as the entries come.
     """
     waiting: dict[Member, list[int]] = {}
     for place, member in enumerate(order):
@@ -84,3 +82,9 @@ class VariableDef:
     def name(self) -> str:
         """The variable's name as TensorFlow prints it, for example "net/w:0"."""
         return f"{self.handle}:0"
+
+    @property
+    def ops(self) -> set[str]:
+        """The names of the ops that initialize and read it, and of the op of its initial value."""
+        names = (self.initializer, self.snapshot, self.initial_value)
+        return {split_tensor(name)[0] for name in names if name}

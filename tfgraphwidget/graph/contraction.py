@@ -56,7 +56,6 @@ def contracted_edges(
     """The edges of a graph past its ops of some types.
 
     Args:
-        index: The graph.
         types: Op types; of one that reads more than one tensor only those ops are passed whose
             other tensors are weights. None: all edges as they are.
         controls: Whether the control edges are among them.
@@ -155,12 +154,8 @@ class HandedOn(NamedTuple):
 
 
 def handed_on(index: GraphIndex, types: frozenset[str], among: Mask) -> HandedOn:
-    """What first outputs are past the ops of some types.
-
-    Args:
-        index: The graph.
-        types: Op types, see `contracted_edges`.
-        among: The ops that may be passed, one bool per op.
+    """What first outputs are past the ops of some types, see `contracted_edges`, `among` those that
+    may be passed.
     """
     edges = _main_inputs(index, types, computed_from_weights(index))
     passed = (edges >= 0) & among

@@ -92,11 +92,7 @@ class Contexts:
         return self._paths[context]
 
     def frame(self, path: Iterable[int]) -> int:
-        """The first loop of some contexts; 0 if there is none.
-
-        Args:
-            path: The contexts, in the order to look at.
-        """
+        """The first loop of some contexts, in the order to look at; 0 if there is none."""
         return next((c for c in path if isinstance(self.key[c], str)), _OUTSIDE)
 
     def _walk(self, ops: list[int]) -> None:

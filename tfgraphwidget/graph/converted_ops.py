@@ -17,6 +17,7 @@ from string import digits
 
 import numpy as np
 
+from tfgraphwidget.graph.adjacency import walk_from
 from tfgraphwidget.graph.axis_orders import (
     SAME,
     Axes,
@@ -229,14 +230,13 @@ class _Pairing:
 
     def _readers(self, op: int) -> set[int]:
         """The ops that read an op, past those that hand it on, scale it or shift it."""
-        readers, stack = set[int](), [op]
-        while stack:
-            for reader in self._model.consumer_lists[stack.pop()]:
-                if reader not in readers:
-                    readers.add(reader)
-                    is_passed = self._model.types[reader] in PASSED_ON or self._is_scaled(reader)
-                    stack += [reader] if is_passed else []
-        return readers
+        model = self._model
+
+        def further(reader: int) -> Sequence[int]:
+            is_passed = model.types[reader] in PASSED_ON or self._is_scaled(reader)
+            return model.consumer_lists[reader] if is_passed else ()
+
+        return set(walk_from(model.consumer_lists[op], further))
 
     def _next(self, op: int, is_wanted: Callable[[int], bool]) -> int | None:
         """The first op that is wanted and alone reads an op, past those that hand it on, scale it
@@ -350,14 +350,14 @@ class _Pairing:
         of.
         """
         model = self._model
-        stack = [*model.input_lists[op]]
-        while stack:
-            source = stack.pop()
-            if model.types[source] in TRANSPOSITIONS and source not in self._every_named:
-                return True
-            if model.types[source] in PASSED_ON:
-                stack += model.input_lists[source]
-        return False
+
+        def before(source: int) -> Sequence[int]:
+            return model.input_lists[source] if model.types[source] in PASSED_ON else ()
+
+        return any(
+            model.types[source] in TRANSPOSITIONS and source not in self._every_named
+            for source in walk_from(model.input_lists[op], before)
+        )
 
     def _may_be_equal(self, one: int, other: int) -> bool:
         """Whether the first outputs of two ops may have one shape, whatever the batch."""

@@ -63,11 +63,8 @@ def output_bytes(index: GraphIndex) -> Floats:
 
 
 def elements(shape: Shape, unknown: int | None) -> float:
-    """The elements of a tensor. NaN where that is not known.
-
-    Args:
-        shape: The static shape; None for an unknown rank.
-        unknown: What dimensions that are unknown count as; None if they make the number unknown.
+    """The elements of a tensor, with the number `unknown` for dimensions that are unknown. NaN
+    where that is not known.
     """
     if shape is None or (unknown is None and None in shape):
         return float("nan")
@@ -80,9 +77,6 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
 
     `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for
     variables.
-
-    Args:
-        fed: The ops that are fed, as a mask.
     """
     user_of = np.arange(len(index), dtype=np.int32)
     for i in np.flatnonzero(~fed & (parameters(index) > 0)).tolist():

@@ -607,10 +607,8 @@ def asset_changes(before: Assets, after: Assets) -> AssetChanges:
     >>> asset_changes({"a.txt": Asset("1/a.txt", b"1")}, {"a.txt": Asset("2/a.txt", b"2")}).changed
     ('a.txt',)
     """
-    removed, added = (
-        [name for name in before if name not in after],
-        [name for name in after if name not in before],
-    )
+    removed = [name for name in before if name not in after]
+    added = [name for name in after if name not in before]
     moves: list[tuple[str, str]] = []
     for name in removed:
         digest = before[name].digest
@@ -656,14 +654,10 @@ def signature_changes(
             or (renamed is not None and _new_name(old[key], renamed) != new[key])
         )
 
-    old, new = (
-        {signature.name: signature for signature in before},
-        {signature.name: signature for signature in after},
-    )
-    removed, added = (
-        [name for name in old if name not in new],
-        [name for name in new if name not in old],
-    )
+    old = {signature.name: signature for signature in before}
+    new = {signature.name: signature for signature in after}
+    removed = [name for name in old if name not in new]
+    added = [name for name in new if name not in old]
     moves: list[tuple[str, str]] = []
     for name in removed:
         same = next((other for other in added if not details(old[name], new[other])), None)

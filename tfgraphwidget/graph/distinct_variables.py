@@ -66,10 +66,8 @@ def is_distinct_handle(index: GraphIndex) -> Mask:
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
-    """One handle op for each variable, in graph order.
-
-    Args:
-        among: Handle ops, of the variables that are meant; None for all.
+    """One handle op for each variable, in graph order; `among` handle ops of those that are
+    meant.
     """
     first = _first_handles(index)
     if among is not None:
@@ -97,9 +95,6 @@ def first_handles(
 ) -> dict[str, str]:
     """The name of each handle op of a variable that is used, with the name of the variable's first
     one.
-
-    Args:
-        functions: The names of the functions of its library.
     """
     first_of = _first_of(nodes, [node.op for node in nodes], functions, function)
     return {nodes[handle].name: nodes[first].name for handle, first in first_of.items()}

@@ -51,10 +51,8 @@ def _scope(index: GraphIndex) -> Iterator[str]:
             yield f"{indent}label={quote(last_part(tree.names[scope]))};"
             stack.append((scope, depth, True))
         for i in tree.own_ops(scope).tolist():
-            name, label = (
-                quote(index.names[i]),
-                quote(f"{last_part(index.names[i])}\n{index.types[i]}"),
-            )
+            name = quote(index.names[i])
+            label = quote(f"{last_part(index.names[i])}\n{index.types[i]}")
             yield f"{indent}{name} [label={label}, tooltip={name}];"
         stack += [(inner, depth + 1, False) for inner in reversed(tree.children[scope])]
 

@@ -106,11 +106,7 @@ def transpose(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
 
 
 def merge_edges(a: Edges, b: Edges) -> Edges:
-    """Both lists of edges as one; of each op those of `a` come first.
-
-    Args:
-        b: The second edges.
-    """
+    """Both lists of edges as one; of each op those of `a` come first."""
     if not len(b.to):
         return a
     to, port = (np.empty(len(a.to) + len(b.to), dtype=np.int32) for _ in range(2))
@@ -358,11 +354,8 @@ class NodesByName(Mapping[str, NodeDef]):
         return len(self._ids)
 
     def of_types(self, wanted: Callable[[str], bool]) -> Iterator[NodeDef]:
-        """The NodeDefs of some op types; the others are not looked at, of which a file may have a
+        """The NodeDefs of wanted op types; the others are not looked at, of which a file may have a
         million.
-
-        Args:
-            wanted: Whether an op type is one of them.
         """
         chosen = {op_type for op_type in set(types_of(self._nodes)) if wanted(op_type)}
         return nodes_of_types(self._nodes, chosen)
@@ -393,13 +386,8 @@ def types_of(nodes: Iterable[NodeDef]) -> list[str]:
 
 
 def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
-    """Number names in the order of the list.
-
-    Args:
-        ids: The numbers of the ops before them; the new ones are added.
-
-    Raises:
-        GraphEditError: A name is used twice.
+    """Number names in the order of the list, after those in `ids`, to which they are added. Raises
+    GraphEditError for a name that is used twice.
     """
     ids.update(zip(names, range(first, first + len(names)), strict=True))
     if len(ids) < first + len(names):
@@ -418,9 +406,6 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     Args:
         ids: The numbers of the ops before them; the new ones are added.
         first: The number of the first NodeDef; None if all of them have a number in `ids`.
-
-    Returns:
-        The names, types and edges.
 
     Raises:
         UnknownName: An input is not in `ids`.
@@ -532,20 +517,12 @@ def no_collections() -> Iterator[None]:
 def replace_rows(
     csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]
 ) -> tuple[Csr, list[Ids]]:
-    """Replace rows of a CSR.
-
-    Args:
-        order: The numbers of the rows to replace, ascending.
-        along: Pairs of arrays with an entry for each value (of `csr`, of `rows`), which are
-            replaced in the same way.
-
-    Returns:
-        The new CSR, and the new array of each pair.
+    """Replace rows of a CSR, numbered in ascending `order`, and in the same way entries of each
+    pair of arrays, which have one for each value (of `csr`, of `rows`).
     """
     counts_before, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
-    if np.array_equal(
-        counts_before, counts
-    ):  # nearly always, since most edits change which op an input reads
+    if np.array_equal(counts_before, counts):
+        # Nearly always, since most edits change which op an input reads.
         places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(
             csr.start[order] - rows.start[:-1], counts
         )
@@ -576,13 +553,8 @@ def _with(old: Ids, places: Ids, new: Ids) -> Ids:
 
 
 def select_rows(csr: Csr, keep: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
-    """Keep some rows of a CSR and renumber their values.
-
-    Args:
-        along: Arrays with an entry for each value.
-
-    Returns:
-        The new CSR, and the entries of each array that stay.
+    """Keep some rows of a CSR and renumber their values; the new CSR, and of each array `along` it,
+    with an entry for each value, the entries that stay.
     """
     stays = np.repeat(keep, np.diff(csr.start))
     start = np.concatenate([[0], np.cumsum(np.diff(csr.start)[keep])]).astype(np.int32)

@@ -19,11 +19,7 @@ def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def consumers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
-    """The ops that read the tensors; of an op's name (ANY_PORT) the op itself.
-
-    Args:
-        tensors: The tensors, as pairs of an op's number and an output's.
-    """
+    """The ops that read the tensors; of an op's name (ANY_PORT) the op itself."""
     one = [t for t in tensors if t[1] != traversal.ANY_PORT]
     return [
         *(op for op, port in tensors if port == traversal.ANY_PORT),
@@ -38,9 +34,8 @@ def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
         number = index.op(op)
         if port is None or port < len(index.typing.dtypes(index.nodes[number])):
             continue
-        if port < (
-            count := len(index.dtypes(number))
-        ):  # asked last, since it looks at every edge of the graph
+        if port < (count := len(index.dtypes(number))):
+            # Asked last, since it looks at every edge of the graph.
             continue
         # What an op that TensorFlow does not know lacks is not known.
         if index.typing.definition(index.types[number]) is not None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfgraphwidget.graph.adjacency import walk_from
 from tfgraphwidget.graph.channel_scales import (
     ReadVariable,
     UnknownValue,
@@ -202,14 +203,10 @@ class _Side:
 
     def consumers(self, op: int) -> set[int]:
         """The ops that consume an output of an op, as it is or handed on."""
-        consumers, stack = set[int](), [op]
-        while stack:
-            for consumer in self.index.consumer_lists[stack.pop()]:
-                if self.index.types[consumer] in PASSED_ON | CASTS:
-                    stack.append(consumer)
-                else:
-                    consumers.add(consumer)
-        return consumers
+        consumers, types = self.index.consumer_lists, self.index.types
+        hand_on = PASSED_ON | CASTS
+        way = walk_from([op], lambda at: (each for each in consumers[at] if types[each] in hand_on))
+        return {each for at in way for each in consumers[at] if types[each] not in hand_on}
 
     def chain(self, op: int) -> list[int]:
         """The ops whose output an op scales or shifts, its layer the last of them."""
@@ -240,15 +237,9 @@ class _Side:
         """Whether ops without a pair compute a square root, as a batch norm does of its variance,
         for some ops.
         """
-        visited, stack = set[int](), list(ops)
-        while stack:
-            op = stack.pop()
-            if self.index.types[op] in SQUARE_ROOTS:
-                return True
-            sources = [each for each in self.index.input_lists[op] if self.unpaired[each]]
-            stack += [source for source in sources if source not in visited]
-            visited.update(sources)
-        return False
+        sources = self.index.input_lists
+        way = walk_from(ops, lambda op: (source for source in sources[op] if self.unpaired[source]))
+        return any(self.index.types[op] in SQUARE_ROOTS for op in way)
 
     def explain_what_serves(self) -> None:
         """Explain ops without a pair that only explained ops consume: the weights of a batch norm
@@ -788,10 +779,8 @@ class Explainer:
         if i in self._weights or self._reads_weight(i, j):
             return FROZEN
         # Of half floats only later versions compute with statistics in float32.
-        was, now = (
-            self._before.index.nodes[i].attr.get("T"),
-            self._after.index.nodes[j].attr.get("T"),
-        )
+        was = self._before.index.nodes[i].attr.get("T")
+        now = self._after.index.nodes[j].attr.get("T")
         if detail.before.removeprefix(STATELESS) == detail.after.removeprefix(STATELESS):
             return FROZEN if self._variables else None
         is_norm = {detail.before, detail.after} <= FUSED_BATCH_NORMS
@@ -843,10 +832,8 @@ class Explainer:
         """
         if name not in ARGUMENT_LISTS or self._before.index.types[i] not in FUNCTIONAL_CONTROL_FLOW:
             return False
-        was, now = (
-            _list_of(self._before.index.nodes[i], name),
-            _list_of(self._after.index.nodes[j], name),
-        )
+        was = _list_of(self._before.index.nodes[i], name)
+        now = _list_of(self._after.index.nodes[j], name)
         read = self._before.read(i)
         first = len(read) - len(was)  # a conditional reads what it decides by before
         return len(was) == len(now) and all(

@@ -60,20 +60,12 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
 
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
-    """Write the call of a method of `editor`.
-
-    Returns:
-        The source.
-    """
+    """The source of the call of a method of `editor`."""
     return f"editor.{name}({', '.join([*map(literal, arguments), *options])})"
 
 
 def literal(value: object) -> str:
-    """A name, a number or a list of them as Python writes it, NumPy's too.
-
-    Args:
-        value: A name, a number, or a list of them.
-    """
+    """A name, a number or a list of them as Python writes it, NumPy's too."""
     if isinstance(value, str):
         return repr(str(value))
     if isinstance(value, list | tuple):

@@ -78,25 +78,18 @@ def _as_edited(base: GraphExtras) -> EditedExtras:
 def with_functions(
     base: GraphExtras, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
 ) -> GraphExtras:
-    """Add functions to the extras of a graph.
-
-    Args:
-        gradients: (function, its gradient function) names.
-
-    Returns:
-        `base` itself if there are no functions.
+    """The extras with more functions, and (function, its gradient function) names; `base` itself if
+    there are no functions.
     """
     more = {function.signature.name: function for function in functions}
     extras = _as_edited(base)
-    return (
-        replace(
+    if more:
+        return replace(
             extras,
             functions={**extras.functions, **more},
             gradients={**extras.gradients, **dict(gradients)},
         )
-        if more
-        else base
-    )
+    return base
 
 
 def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphExtras:
@@ -105,11 +98,7 @@ def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphE
 
 
 def with_runners(base: GraphExtras, runners: tuple[tuple[str, QueueRunnerDef], ...]) -> GraphExtras:
-    """The extras of a graph with other queue runners.
-
-    Args:
-        runners: (collection key, QueueRunnerDef) of each.
-    """
+    """The extras of a graph with other queue runners, each with the key of its collection."""
     return replace(_as_edited(base), edited_runners=runners)
 
 

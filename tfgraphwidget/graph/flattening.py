@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.adjacency import walk_from
 from tfgraphwidget.graph.control_flow import enclosing_blocks
-from tfgraphwidget.graph.function_refs import called_functions
+from tfgraphwidget.graph.function_refs import called_definitions, called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import (
     CASES,
@@ -82,9 +83,6 @@ def flatten(
             bodies; None for all. Then who reads a result does not wait for the side effects of the
             call, and functions of loops stay as they are: so graphs are compared.
 
-    Returns:
-        The NodeDefs, and the functions that are new.
-
     Raises:
         GraphEditError: A function calls itself, so that it has no end when it is inlined.
     """
@@ -130,13 +128,7 @@ class _Flattening:
             else:
                 self._nodes.append(copy)
         self._bypass_results(keep)
-        functions: dict[str, FunctionDef] = {}
-        stack = list(self._nodes)
-        while stack:
-            for reference in called_functions(stack.pop(), self._library()):
-                if reference.function not in functions:
-                    functions[reference.function] = self._function(reference.function)
-                    stack += functions[reference.function].node_def
+        functions = called_definitions(self._nodes, self._library(), self._function)
         new = (
             function for name, function in functions.items() if name not in self._index.functions
         )
@@ -276,11 +268,10 @@ class _Flattening:
             data, waits = _split(node)
             if self._anchored and not anchor and self._is_in_frame(node.name):
                 waits = [*dict.fromkeys([*waits, *(f"^{split_input(text)[0]}" for text in data)])]
-            start = (
-                []
-                if not (waits or anchor)
-                else [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
-            )
+            if not (waits or anchor):
+                start = []
+            else:
+                start = [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
             self._calls.append(node)
             flat = self._flat_function(function)
             with self._recursion_guard(function):
@@ -333,13 +324,12 @@ class _Flattening:
                     text = self._forwarded[text]  # noqa: PLW2901
                 node.input[slot] = text
         by_name = {node.name: node for node in self._nodes}
-        needed: set[str] = set()
-        stack = [name for name in keep if name in by_name]
-        while stack:
-            name = stack.pop()
-            if name not in needed:
-                needed.add(name)
-                stack += [split_input(text)[0] for text in by_name[name].input]
+        needed = set(
+            walk_from(
+                by_name.keys() & set(keep),
+                lambda name: (split_input(text)[0] for text in by_name[name].input),
+            )
+        )
         self._nodes = [node for node in self._nodes if node.name in needed]
 
     def _new_op(
@@ -485,11 +475,9 @@ class _Flattening:
         """
         if node.op in IFS:
             dtype = node.attr["Tcond"].type
-            return (
-                index
-                if dtype == DT_BOOL
-                else self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
-            )
+            if dtype == DT_BOOL:
+                return index
+            return self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
         number = type(node)(
             name=self._free(f"{node.name}/number_{level}"), op="Const", input=anchor
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from tfgraphwidget.graph.extras import GraphExtras
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 class FunctionRef(NamedTuple):
@@ -23,9 +23,6 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     condition, and what an If does before what it does else.
 
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
-
-    Args:
-        functions: The names of the functions of the graph's library.
     """
     if not functions:
         return ()
@@ -45,18 +42,29 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
     )
 
 
+def called_definitions(
+    nodes: Iterable[NodeDef],
+    functions: Collection[str],
+    definition: Callable[[str], FunctionDef],
+) -> dict[str, FunctionDef]:
+    """The FunctionDefs that NodeDefs call of the library `functions`, and those that these call, by
+    name; `definition` finds one.
+    """
+    definitions: dict[str, FunctionDef] = {}
+    stack = list(nodes)
+    while stack:
+        for called in called_functions(stack.pop(), functions):
+            if called.function not in definitions:
+                definitions[called.function] = definition(called.function)
+                stack += definitions[called.function].node_def
+    return definitions
+
+
 def reachable_functions(
     functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]
 ) -> dict[str, None]:
-    """Find the functions that NodeDefs call directly or through other functions, gradients
-    included.
-
-    Args:
-        functions: The names of the functions in `library`.
-        library: The extras of the graph that has the functions.
-
-    Returns:
-        The names as keys, callers before the functions they call.
+    """The names, as keys, of the functions that NodeDefs call directly or through other functions,
+    gradients included, callers before the functions they call.
     """
     reached: dict[str, None] = {}
     stack = list(nodes) if functions else []

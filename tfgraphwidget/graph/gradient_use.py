@@ -30,15 +30,11 @@ _UPDATE = re.compile(
 def gradients_of_training(
     index: GraphIndex, scopes: npt.NDArray[np.intp], gradients: npt.NDArray[np.intp]
 ) -> Mask:
-    """Find the ops in scopes of gradients that a variable is updated by, or that nothing outside
-    reads.
+    """The ops in scopes of gradients, one bool per op, that a variable is updated by, or that
+    nothing outside reads.
 
-    Args:
-        scopes: A number per op, that of the scope of gradients that it is in; 0 for none.
-        gradients: The ops of gradients, without `lists_for_gradients`.
-
-    Returns:
-        One bool per op.
+    `scopes` numbers for each op the scope of gradients that it is in, 0 for none; `gradients` are
+    the ops of gradients, without `lists_for_gradients`.
     """
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
@@ -63,16 +59,11 @@ def _first_before(index: GraphIndex, ops: Mask, wanted: Mask) -> npt.NDArray[np.
 
 
 def lists_for_gradients(index: GraphIndex, gradient_ops: Iterable[int]) -> Mask:
-    """Find the empty lists that loops of TensorFlow 2 fill for their gradients.
+    """The empty lists that loops of TensorFlow 2 fill for their gradients, and what the lists are
+    made of, one bool per op.
 
     They are made with the gradient, and the loop itself reads them: what depends on them is no
     gradient.
-
-    Args:
-        gradient_ops: The ops that were made with the gradients.
-
-    Returns:
-        One bool per op; what the lists are made of is included.
     """
     lists = [op for op in gradient_ops if index.types[op] == EMPTY_LIST]
     return backward(index, lists)

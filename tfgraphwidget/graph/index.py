@@ -198,9 +198,6 @@ class GraphIndex:
     def op(self, name: str) -> int:
         """The number of an op, or of the op of a tensor; UnknownName proposes the nearest.
 
-        Args:
-            name: The name of an op or a tensor.
-
         Raises:
             UnknownName: The graph has no such op.
             WrongType: The name is not a string: what a page or a file of edits gives to a command
@@ -248,9 +245,6 @@ class GraphIndex:
         Args:
             functions: The names of the functions in the new graph's library; None if they stay.
 
-        Returns:
-            The new index.
-
         Raises:
             UnknownName: An input is not in the graph.
             GraphEditError: A name is used twice.
@@ -283,10 +277,8 @@ class GraphIndex:
         return grown
 
     def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
-        """This index with other NodeDefs for some ops, of the same names; the order of ops stays.
-
-        Args:
-            changed: The new NodeDefs by the numbers of the ops.
+        """This index with other NodeDefs for some ops, by number, of the same names; the order of
+        ops stays.
         """
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
@@ -312,14 +304,11 @@ class GraphIndex:
         return after._with_known(self, "ids", "scopes", *same)
 
     def with_renamed_nodes(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
-        """This index with other names for some ops, whose NodeDefs come with them; edges stay, old
-        names are reserved.
+        """This index with other names for some ops, by number, whose NodeDefs come with them; edges
+        stay, old names are reserved.
 
         What names these ops in other NodeDefs, in collections and variables is for the caller to
         change.
-
-        Args:
-            nodes: The new NodeDefs by the numbers of the ops.
         """
         names, new_nodes = list(self.names), self.nodes.items
         for i, node in nodes.items():
@@ -430,11 +419,7 @@ def build(
         nodes: The NodeDefs in graph order. Inputs may name later nodes, as in loops.
         reserved: Names, in lower case, that no new op may take.
         functions: The names of the functions in the library.
-        extras: What the graph holds beside ops and edges.
         origin: The `origin` of an earlier state of the graph; None for a new graph.
-
-    Returns:
-        The index.
 
     Raises:
         UnknownName: An input is not in the graph.

@@ -100,8 +100,6 @@ def match_graphs(
     """Match the ops of two graphs, and inline the calls that only one of them has.
 
     Args:
-        before: The first graph.
-        after: The second graph.
         renamed: Names in `before` -> names in `after` that are known.
         outputs: The tensors that each graph is there for: calls that these do not need stay. ()
             for all.

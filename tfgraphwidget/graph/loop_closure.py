@@ -49,10 +49,6 @@ def complete_blocks(
     are the tensors (op, port) that come in from outside. Raises NotClonable, which names the loop
     or conditional, when one of them lies inside what must be taken whole, and without `grow` when
     `ops` hold only a part of it.
-
-    Args:
-        cut: (op, port) of the tensors at the boundary.
-        grow: Whether missing ops of loops and conditionals are added.
     """
     flow = _Flow(index)
     if not flow.blocks and not flow.state:

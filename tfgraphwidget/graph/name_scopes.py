@@ -37,21 +37,15 @@ class ScopeTree:
 
     @classmethod
     def build(cls, op_ids: Mapping[str, int]) -> ScopeTree:
-        """The tree over ops in graph order; sibling scopes are in the order of their first op.
-
-        Args:
-            op_ids: The names of the ops in this order, with their numbers from 0 on.
+        """The tree over ops in graph order, numbered from 0 on; sibling scopes are in the order of
+        their first op.
         """
         none = np.zeros(0, dtype=np.int32)
         root = cls([""], np.zeros(1, dtype=np.int32), none, none, none, none, none)
         return root.with_ops(list(op_ids), op_ids)
 
     def with_ops(self, new: Sequence[str], op_ids: Mapping[str, int]) -> ScopeTree:
-        """The tree with more ops after those that it has.
-
-        Args:
-            op_ids: The names of all ops, with their numbers.
-        """
+        """The tree with more ops after those that it has; `op_ids` numbers all of them."""
         ids, parents = dict(self.ids), self.parent.tolist()
         # A short name cannot lie too deep. Each scope's text once: of a million ops all of them
         # take 80 MB.
@@ -161,9 +155,6 @@ def levels(parent: Ids) -> list[Ids]:
 def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Ids]:
     """(start, stop, order): all ops in a node, nested ones included, are
     order[start[node]:stop[node]].
-
-    Args:
-        by_level: The nodes of each depth of a tree.
     """
     own = np.bincount(home, minlength=len(parent)).astype(np.int32)
     total = own.copy()

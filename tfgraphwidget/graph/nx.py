@@ -40,9 +40,6 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     `write_gexf` want it: shapes and keys are texts, and an attribute is a value of its own,
     "attr.strides": "[1, 1, 1, 1]". With `nodes=True` nodes have `node_def` too, the bytes of their
     NodeDefs.
-
-    Args:
-        text: Whether attributes are simple values, for file formats.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
     for i, name in enumerate(report_each(index.names, "Taking the ops")):

@@ -141,9 +141,8 @@ class _Effects:
     def _judge(self, name: str) -> dict[str, bool | None]:
         """Judge a function and those that it calls, which may call each other."""
         judged: dict[str, bool | None] = {}
-        callers: dict[
-            str, list[tuple[str, bool]]
-        ] = {}  # with whether the call counts if the function is not known
+        # With whether the call counts if the function is not known.
+        callers: dict[str, list[tuple[str, bool]]] = {}
         stack = [name]
         while stack:
             function = stack.pop()

@@ -155,23 +155,6 @@ MOST_CANDIDATES = 32  # constants of one length that are compared: more are all 
 CLEARLY_NEARER = 4.0  # times: so much farther the next must be
 
 
-def match_ops(
-    before: GraphIndex,
-    after: GraphIndex,
-    attributes: tuple[AttributeDigests, AttributeDigests],
-    renamed: Mapping[str, str],
-) -> Ids:
-    """For each op of `before` the number of the op of `after` that it is; -1 for none.
-
-    `attributes` are the digests of both, and `renamed` names before -> after that are known.
-
-    Args:
-        after: The second graph.
-        renamed: Names in `before` -> names in `after` that are known.
-    """
-    return find_matches(before, after, attributes, renamed).pair
-
-
 class Matches(NamedTuple):
     """Which op of one graph is which of another.
 
@@ -193,13 +176,9 @@ def find_matches(
     attributes: tuple[AttributeDigests, AttributeDigests],
     renamed: Mapping[str, str],
 ) -> Matches:
-    """Match the ops of two graphs; see `match_ops`.
+    """Match the ops of two graphs.
 
-    Args:
-        before: The first graph.
-        after: The second graph.
-        attributes: The digests of both.
-        renamed: Names in `before` -> names in `after` that are known.
+    `attributes` are the digests of both, and `renamed` names before -> after that are known.
     """
     if is_converted(before) != is_converted(after):
         return _by_converter(before, after, renamed)
@@ -240,11 +219,7 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     else:
         pairs, axes = converted_pairs(after, before)
         pairs = {other: one for one, other in pairs.items()}
-    known_pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
+    known_pairs = _known_pairs(before, after, renamed)
     forward[[*pairs]] = [*pairs.values()]
     forward[np.isin(forward, [*known_pairs.values()])] = -1
     forward[[*known_pairs]] = [*known_pairs.values()]
@@ -252,16 +227,19 @@ def _by_converter(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, s
     return Matches(forward, evidence, axes)
 
 
+def _known_pairs(
+    before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]
+) -> dict[int, int]:
+    ids = ((before.ids.get(old), after.ids.get(new)) for old, new in renamed.items())
+    return {one: other for one, other in ids if one is not None and other is not None}
+
+
 def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> Ids:
     """For each op of `before` the number of the op of `after` that has its name, or the one that is
     known; -1 for none.
     """
     forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    pairs = {
-        before.ids[old]: after.ids[new]
-        for old, new in renamed.items()
-        if old in before.ids and new in after.ids
-    }
+    pairs = _known_pairs(before, after, renamed)
     forward[np.isin(forward, list(pairs.values()))] = -1
     forward[list(pairs)] = list(pairs.values())
     unlike = (
@@ -274,12 +252,8 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
 
 
 def ops_with_other_inputs(before: GraphIndex, after: GraphIndex, pair: Ids) -> Mask:
-    """The ops of a graph that read other tensors in another one, one bool per op.
-
-    Args:
-        before: The graph.
-        after: The other one.
-        pair: For each op of the graph the other's, -1 for none.
+    """The ops of a graph that read other tensors in another one, one bool per op; `pair` has for
+    each the other graph's, -1 for none.
     """
     here, there = before.inputs, after.inputs
     count, other_count = np.diff(here.start), np.append(np.diff(there.start), 0)
@@ -863,10 +837,6 @@ def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> li
 def is_rounded(before: TensorProto, after: TensorProto) -> bool:
     """Whether two constants have the same shape and floating-point values that differ, each of
     them, by rounding to the coarser dtype at most.
-
-    Args:
-        before: The value of the first.
-        after: The value of the second.
     """
     dtypes = [dtype_name(proto, "dtype", proto.dtype) for proto in (before, after)]
     if not HALF_UNITS.keys() >= set(dtypes):

@@ -104,11 +104,10 @@ def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
     def holds_value(value: AttrValue) -> bool:
         content = attr_value(value)
         each = [normalized_text(_text(one)) for one in content] if isinstance(content, list) else []
-        whole = (
-            f"[{','.join(each)}]"
-            if isinstance(content, list)
-            else normalized_text(_text(content, value))
-        )
+        if isinstance(content, list):
+            whole = f"[{','.join(each)}]"
+        else:
+            whole = normalized_text(_text(content, value))
         return bool(holds(whole)) or any(holds(one) for one in each)
 
     return holds_value
@@ -123,11 +122,9 @@ def _text(content: Any, value: AttrValue | None = None) -> str:
         return "unknown" if content.unknown_rank else f"[{sizes}]"
     if hasattr(content, "name") and hasattr(content, "attr"):
         return str(content.name)
-    return (
-        attribute_text(value)
-        if hasattr(content, "tensor_shape") and value is not None
-        else str(content)
-    )
+    if hasattr(content, "tensor_shape") and value is not None:
+        return attribute_text(value)
+    return str(content)
 
 
 _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")

@@ -190,9 +190,8 @@ class TermMatcher:
         read = op_predicates.TRAITS.get(term.value.lower())
         if read is None:
             raise GraphEditError(
-                "An op can be "
-                f"{', '.join(op_predicates.TRAITS)}, not {term.value[:40]!r}"
-                f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
+                f"An op can be {', '.join(op_predicates.TRAITS)}, not "
+                f"{term.value[:40]!r}{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
         return read(self.index)[self.ops]
 

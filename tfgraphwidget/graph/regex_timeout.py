@@ -55,14 +55,8 @@ class RegexTimeout:
         self.has_expired = False
 
     def filter(self, items: Iterable[T], predicate: Callable[[T], object]) -> list[T]:
-        """List the items for which a predicate is true, in their order, of those that were tested
-        in time.
-
-        Args:
-            predicate: A function of one item. It may call what `search` returned.
-
-        Returns:
-            The items; fewer than there are when `has_expired` is true afterwards.
+        """The items for which a predicate, which may call what `search` returned, is true, in their
+        order; fewer than there are when `has_expired` is true afterwards.
         """
         matches: list[T] = []
         self._start = time.thread_time()
@@ -78,10 +72,8 @@ class RegexTimeout:
         return matches
 
     def holds(self, predicate: Callable[[T], object], item: T) -> bool:
-        """Whether a predicate is true for an item; False, and `has_expired`, when the time is up.
-
-        Args:
-            predicate: A function of one item. It may call what `search` returned.
+        """Whether a predicate, which may call what `search` returned, is true for an item; False,
+        and `has_expired`, when the time is up.
         """
         self._start = time.thread_time()
         try:
@@ -102,15 +94,9 @@ class RegexTimeout:
         )
 
     def search(self, pattern: str) -> Callable[[str], object]:
-        """Compile a pattern to a function that returns whether a text matches it anywhere.
-
-        Returns:
-            A function of one text. It raises TimeoutError when the time is up, which `filter`
-            catches.
-
-        Raises:
-            GraphEditError: This is not a regular expression, or its repeats would take too much
-                memory.
+        """Compile a pattern to a function that returns whether a text matches it anywhere, and
+        raises TimeoutError, which `filter` catches, when the time is up. Raises GraphEditError
+        where this is not a regular expression, or its repeats would take too much memory.
         """
         _check(pattern)
         quick = re.compile(pattern).search
@@ -127,15 +113,12 @@ class RegexTimeout:
 
 
 def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callable[[str], bool]:
-    """Compile an expression to a function that returns whether a text matches it anywhere, in a
-    minute for all texts.
+    """Compile an expression to a function that returns whether a text matches it anywhere, and
+    raises GraphEditError after a minute for all texts.
 
     Args:
         pattern: A regular expression of Python's; one that is compiled may have flags.
         way_out: What a refusal proposes beside a simpler expression.
-
-    Returns:
-        A function of one text. It raises GraphEditError when the time is up.
 
     Raises:
         GraphEditError: This is not a regular expression, or its repeats would take too much memory.

@@ -377,9 +377,8 @@ class Selection(Part, ArgumentChecks):
         tensors = tuple(name for name in self.tensors if split_tensor(name)[0] in index.ids)
         ids = [index.ids[name] for name in self.ops if name in index.ids]
         same = replace(Selection.of(index, ids, ""), tensors=tensors)
-        with contextlib.suppress(
-            Exception
-        ):  # a person's function may fail at ops that it has not seen
+        with contextlib.suppress(Exception):
+            # A person's function may fail at ops that it has not seen.
             if self.again is not None and (selection := self.again(index)) == same:
                 return selection
         return same._as_names()
@@ -442,11 +441,10 @@ class Selection(Part, ArgumentChecks):
 
     @with_recipe
     def __invert__(self) -> Selection:
-        text = (
-            self.expression.removeprefix("~")
-            if self.expression.startswith("~")
-            else f"~{self.expression}"
-        )
+        if self.expression.startswith("~"):
+            text = self.expression.removeprefix("~")
+        else:
+            text = f"~{self.expression}"
         return Selection(self.index, ~self.mask, text)
 
     @property

@@ -57,9 +57,8 @@ def ops(
     Args:
         is_named: Whether ops were named, which may be none at all; None: if there are names.
     """
-    filters: list[
-        tuple[Mask, str]
-    ] = []  # each with its argument as Python writes it, or "" where it cannot
+    # Each with its argument as Python writes it, or "" where it cannot.
+    filters: list[tuple[Mask, str]] = []
     if type is not None:
         filters.append((_of_types(index, _texts(type)), f"type={_one_or_list(_texts(type))}"))
     if scope is not None:
@@ -230,32 +229,12 @@ def trainable(index: GraphIndex) -> Selection:
 
 
 def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """Select ops and everything they need.
-
-    Args:
-        names: The ops or tensors.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-    """
+    """Select ops or tensors and everything they need. Raises UnknownName."""
     return _walk_from(index, "upstream", names, Walk.of(index, **how))
 
 
 def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
-    """Select ops and everything that depends on them.
-
-    Args:
-        names: The ops or tensors.
-
-    Returns:
-        The selection.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-    """
+    """Select ops or tensors and everything that depends on them. Raises UnknownName."""
     return _walk_from(index, "downstream", names, Walk.of(index, **how))
 
 

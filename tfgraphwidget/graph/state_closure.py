@@ -61,13 +61,6 @@ def complete_state(
     `boundary` are the ops whose tensors come in from outside: nothing that they need is taken.
     `shared` are handles, or ends of staging areas, that a copy shares with the original: see
     `without_shared`.
-
-    Args:
-        boundary: Ops whose tensors come from outside; nothing that they need is added.
-        shared: State that a copy shares with the original.
-
-    Returns:
-        The ops.
     """
     walk = _Completing(
         index,
@@ -81,14 +74,8 @@ def complete_state(
 
 
 def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[int]) -> set[int]:
-    """Remove shared state from a set of ops.
-
-    Args:
-        shared: The handles to remove, with the ops that fill or initialize their state, and all
-            that only these need.
-
-    Returns:
-        The other ops.
+    """The ops without shared state: the handles `shared`, with the ops that fill or initialize
+    their state, and all that only these need.
     """
     remaining = set(ops)
     if not shared:

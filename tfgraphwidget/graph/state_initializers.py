@@ -119,15 +119,8 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
 def waiting_tensors(
     index: GraphIndex, ops: Mask, feeds: Collection[str], fetches: Collection[str]
 ) -> tuple[str, ...]:
-    """The tensors for which a run would wait until something else fills what they are taken from, a
-    queue for example.
-
-    Args:
-        fetches: The tensors and ops that are computed.
-
-    Returns:
-        The tensors that have to be fed for the run not to wait; empty where it fills the queue
-        itself.
+    """The tensors that have to be fed for a run of `fetches` not to wait until something else fills
+    what they are taken from, a queue for example; empty where it fills the queue itself.
     """
     waiting: set[int] = set()
     for handles in by_key(index).values():

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.graph.adjacency import distinct
+from tfgraphwidget.graph.adjacency import distinct, walk_from
 from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
@@ -75,20 +75,13 @@ _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 
 @lru_cache(4096)
 def kind_of(op_type: str) -> str:
-    """The kind of state that an op holds, in words; its op type where there is no word for it.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """The kind of state that an op holds, in words; its op type where there is no word for it."""
     return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
 
 
 def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
-    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where
-    it is unknown.
-
-    Args:
-        tensor: The op and the number of its output.
+    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where it
+    is unknown.
     """
     op, _ = tensor
     start = index.inputs.start
@@ -103,9 +96,6 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
 def kind_of_handle(op_type: str) -> str:
     """The kind of what the handles of an op are handles of; "" for an op that gives none, or gives
     others' on.
-
-    Args:
-        op_type: The op type, such as "FIFOQueueV2".
     """
     return next((kind for kind, types in _KINDS_OF_HANDLES if types.fullmatch(op_type)), "")
 
@@ -203,17 +193,11 @@ def shared_state(
 def resources_of(
     index: GraphIndex, ops: Mask, boundary: Mask | None = None, *, values: bool = False
 ) -> Mask:
-    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or
-    second hand.
+    """The ops outside `ops`, as one bool per op, that hold a state of which some op inside reads
+    the handle, at first or second hand, but for tensors of `boundary`, which come from outside.
 
     With `values` also those of which one reads the value; a write to a reference variable hands
     that on.
-
-    Args:
-        boundary: Ops whose tensors come from outside, one bool per op; None for none.
-
-    Returns:
-        One bool per op.
     """
     holds, mask = state_holders(index), np.zeros(len(index), dtype=bool)
     if not holds.any():
@@ -296,14 +280,11 @@ def with_state(
 
 def users(index: GraphIndex, handle: int) -> list[int]:
     """The ops that read a handle, at first hand or from what hands it on, in graph order."""
-    consumers, stack = set(), [handle]
-    while stack:
-        for consumer in index.consumer_lists[stack.pop()]:
-            if consumer not in consumers:
-                consumers.add(consumer)
-                if index.types[consumer] in STATE_FORWARDING:
-                    stack.append(consumer)
-    return sorted(consumers)
+    consumers, types = index.consumer_lists, index.types
+    further = walk_from(
+        consumers[handle], lambda op: consumers[op] if types[op] in STATE_FORWARDING else ()
+    )
+    return sorted(further)
 
 
 def new_keys(
@@ -313,9 +294,6 @@ def new_keys(
 
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each
     other. `reserved_keys` are keys that are no longer free, beside those of the index.
-
-    Returns:
-        Key -> new key.
     """
     among, (keyed, keys) = mask_of(index, ops), shared_names(index)
     old = dict.fromkeys(filter(None, compress(keys, among[keyed].tolist())))
@@ -345,18 +323,13 @@ def free_key(base: str, used: Collection[str]) -> str:
 
 def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
     """The keys under which the ops of an index keep state: their shared_names, and the names of
-    those without one.
-
-    Args:
-        scope: A name scope, in which the keys are that are asked for, whether in upper or lower
-            case; "" for all.
+    those without one; with a `scope` those in it, whether in upper or lower case.
     """
     ops, named = shared_names(index)
     keys = [key or index.names[op] for op, key in zip(ops.tolist(), named, strict=True)]
     prefix = f"{scope}/".lower() if scope else ""
-    if (
-        prefix not in "\n".join(keys).lower()
-    ):  # mostly the scope is new; a thousand keys at once take no time
+    if prefix not in "\n".join(keys).lower():
+        # Mostly the scope is new; a thousand keys at once take no time.
         return set()
     return {key for key in keys if key.lower().startswith(prefix)}
 

@@ -77,11 +77,9 @@ class Part:
         owner = edges.owner
         data = self.mask[owner] & (edges.port != CONTROL)
         outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
-        read, dtypes_of, nodes = (
-            self._tensors(owner, edges.port, data),
-            self.index.typing.dtypes,
-            self.index.nodes,
-        )
+        read = self._tensors(owner, edges.port, data)
+        dtypes_of = self.index.typing.dtypes
+        nodes = self.index.nodes
         tensors = (
             (i, port)
             for i in np.flatnonzero(self.mask).tolist()

@@ -49,11 +49,7 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
 
 
 def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> DataFrame:
-    """Rows as a pandas DataFrame; pandas is imported for the first table.
-
-    Args:
-        records: The rows, as {column: value}.
-    """
+    """Rows, each {column: value}, as a pandas DataFrame; pandas is imported for the first table."""
     pandas = import_package("pandas", "Tables are DataFrames of pandas")
     return pandas.DataFrame(list(records), columns=list(columns))
 

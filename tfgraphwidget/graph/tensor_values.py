@@ -48,13 +48,9 @@ _COMPLEX = {"complex64": ("scomplex_val", np.float32), "complex128": ("dcomplex_
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """The numpy dtype of TensorFlow's dtype of that name, "bfloat16".
-
-    Returns:
-        The dtype; object for strings, and a structure of one field for quantized integers.
-
-    Raises:
-        TypeError: For a resource or a variant, which have no values.
+    """The numpy dtype of TensorFlow's dtype of that name, "bfloat16": object for strings, and a
+    structure of one field for quantized integers. Raises TypeError for a resource or a variant,
+    which have no values.
     """
     if name in _PLAIN:
         return np.dtype(name)
@@ -82,9 +78,6 @@ def tensor_array(
     Args:
         proto: The tensor: its values, or the first of them, of which the last is repeated.
         largest: The most bytes of an array of which not all values are stored; None for any number.
-
-    Returns:
-        The array, of the proto's shape.
 
     Raises:
         TypeError: For a dtype without values.
@@ -197,9 +190,6 @@ def to_array(value: object, name: str) -> np.ndarray | None:
     """A value as an array of a dtype, as TensorFlow converts it, itself if it is one; None for what
     only TensorFlow can convert.
 
-    Args:
-        value: An array, or what numpy makes one of.
-
     Raises:
         TypeError: It is not a value of the dtype.
         ValueError: It is not an array.
@@ -223,11 +213,9 @@ def to_array(value: object, name: str) -> np.ndarray | None:
     is_python = not isinstance(value, np.ndarray | np.generic)
     if is_python and array.size and kind not in _KINDS.get(dtype.kind, "if").replace("i", "iu"):
         raise TypeError
-    return (
-        np.array(value, dtype)
-        if is_python and dtype.kind in "iu"
-        else array.astype(dtype, copy=False)
-    )
+    if is_python and dtype.kind in "iu":
+        return np.array(value, dtype)
+    return array.astype(dtype, copy=False)
 
 
 def _strings(value: object) -> np.ndarray:

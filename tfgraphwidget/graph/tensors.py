@@ -35,11 +35,7 @@ class OpTyping(Protocol):
         """
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type; None for one that TensorFlow does not know."""
 
 
 class Typing(OpTyping, Protocol):
@@ -66,11 +62,7 @@ class UnknownTyping:
         return ()
 
     def definition(self, op_type: str) -> OpDef | None:  # noqa: ARG002
-        """Nothing.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """Nothing."""
         return None
 
     def shape(self, op: str, port: int) -> Shape:  # noqa: ARG002
@@ -101,11 +93,7 @@ class DerivedTyping:
         return self.base.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type; None for one that TensorFlow does not know.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type; None for one that TensorFlow does not know."""
         return self.base.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
@@ -155,9 +143,6 @@ class RenamedTyping(DerivedTyping):
 
 def shape_text(shape: Shape) -> str:
     """The text of a shape, as TensorFlow prints it.
-
-    Args:
-        shape: The static shape; None for an unknown rank.
 
     >>> shape_text((None, 3)), shape_text((2,)), shape_text(()), shape_text(None)
     ('(None, 3)', '(2,)', '()', 'unknown')
@@ -276,9 +261,6 @@ OUTPUT_SHAPES = "_output_shapes"
 def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it
     lists that shape.
-
-    Returns:
-        The copy.
     """
     listed = node.attr[OUTPUT_SHAPES].list.shape[port]
     sizes = [-1 if size is None else size for size in shape or ()]

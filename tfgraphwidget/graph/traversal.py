@@ -5,7 +5,7 @@ Ops are numbers, sets of ops are boolean arrays with one entry per op.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +28,10 @@ def forward(
     within: Mask | None = None,
     controls: bool = True,
 ) -> Mask:
-    """Find all ops that depend on the seeds.
+    """All ops that depend on the seeds, these included, one bool per op.
 
-    Args:
-        stop: (op, port) of tensors whose edges are not followed.
-        within: Which ops may be reached, one bool per op; the seeds need not be among them.
-
-    Returns:
-        One bool per op; the seeds are included.
+    Edges of the tensors `stop` are not followed, and only ops `within` are reached; the seeds need
+    not be among them.
     """
     return _walk(
         index.consumer_edges,
@@ -54,15 +50,7 @@ def backward(
     within: Mask | None = None,
     controls: bool = True,
 ) -> Mask:
-    """Find all ops that the seeds need.
-
-    Args:
-        stop: (op, port) of tensors whose edges are not followed.
-        within: Which ops may be reached, one bool per op; the seeds need not be among them.
-
-    Returns:
-        One bool per op; the seeds are included.
-    """
+    """All ops that the seeds need, as `forward` finds those that depend on them."""
     return _walk(
         index.sources,
         seeds,
@@ -78,16 +66,11 @@ def flood(
     controls_in: bool = False,
     controls_out: bool = False,
 ) -> Mask:
-    """Find all ops that are connected with the seeds, with edges taken both ways, up to a wall.
+    """All ops, one bool each, that are connected with the seeds, with edges taken both ways, up to
+    a wall, whose ops are reached but not left.
 
-    Args:
-        seeds: The ops to start from. Seeds on the wall are reached but not left.
-        wall: The ops where the search stops, one bool per op; they are reached too.
-        controls_in: Whether control edges are followed from an op to those it waits for.
-        controls_out: Whether they are followed to the ops that wait for it.
-
-    Returns:
-        One bool per op.
+    Control edges are followed from an op to those it waits for (`controls_in`), and to those that
+    wait for it (`controls_out`).
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
     free = ~wall[owner]
@@ -97,14 +80,8 @@ def flood(
 def neighbors(
     index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False
 ) -> Mask:
-    """Find the ops one edge away from some ops, in either direction.
-
-    Args:
-        controls_in: Whether control edges count from an op to those it waits for.
-        controls_out: Whether they count to the ops that wait for it.
-
-    Returns:
-        One bool per op; ops of `ops` are included if an edge joins them.
+    """The ops one edge away from some ops, one bool each, in either direction, among them ops of
+    `ops` that an edge joins; `controls_in` and `controls_out` are as for `flood`.
     """
     owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
     mask = np.zeros(len(index), dtype=bool)
@@ -120,13 +97,8 @@ def along(rows: Csr, seeds: Iterable[int]) -> Mask:
 
 
 def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
-    """Find a shortest path of tensors or control edges.
-
-    Args:
-        first: (op, port) where it begins; ANY_PORT for all outputs.
-
-    Returns:
-        The ops of the path, both ends included; [] if there is no path.
+    """The ops of a shortest path of tensors or control edges, both ends included; [] if there is
+    none. It begins at (op, port); ANY_PORT for all outputs.
     """
     edges, (op, port) = index.consumer_edges, first
     keep = np.ones(len(edges.to), dtype=bool)
@@ -150,9 +122,6 @@ def _numbers(ops: Iterable[int] | Ids) -> Ids:
 def consumers_of(index: GraphIndex, tensors: Tensors) -> Ids:
     """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for
     each edge.
-
-    Args:
-        tensors: The tensors, as pairs of an op's number and an output's.
     """
     return index.consumer_edges.to[_leaving(index.consumer_edges, tensors)]
 
@@ -219,28 +188,40 @@ def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> t
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
+def after_sources(
+    roots: Iterable[int], sources: Callable[[int], Iterable[int]], count: int
+) -> list[int]:
+    """Ops, of which there are so many, and all that `sources` gives for them, each after its
+    sources, but for one of each cycle.
+    """
+    order: list[int] = []
+    state = np.zeros(count, np.int8)
+    for root in roots:
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            if state[op] == 0:
+                state[op] = 1
+                stack += [source for source in sources(op) if state[source] == 0]
+                continue
+            stack.pop()
+            if state[op] == 1:
+                state[op] = 2
+                order.append(op)
+    return order
+
+
 def topological_rank(index: GraphIndex) -> Sequence[int]:
     """For each op of `index` its place in an order in which ops come after what they read, but for
     loops.
     """
     if index.is_sorted():
         return range(len(index))
-    order: list[int] = []
-    state = np.zeros(len(index), np.int8)
-    for root in range(len(index)):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            if state[op] == 0:
-                state[op] = 1
-                stack += [
-                    s for s in (*index.input_lists[op], *index.control_lists[op]) if state[s] == 0
-                ]
-                continue
-            stack.pop()
-            if state[op] == 1:
-                state[op] = 2
-                order.append(op)
+    order = after_sources(
+        range(len(index)),
+        lambda op: (*index.input_lists[op], *index.control_lists[op]),
+        len(index),
+    )
     rank = np.empty(len(index), np.int64)
     rank[order] = np.arange(len(index))
     ranks: list[int] = rank.tolist()

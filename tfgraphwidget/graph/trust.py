@@ -121,11 +121,7 @@ class Trust:
     is_file: bool = True
 
     def may_read(self, path: bytes) -> bool:
-        """Whether a text file lies beside the graph, so that a table may be filled from it.
-
-        Args:
-            path: The path as the graph has it.
-        """
+        """Whether a text file lies beside the graph, so that a table may be filled from it."""
         try:
             file = Path(path.decode(errors="surrogateescape"))
             parents = file.resolve().parents
@@ -140,7 +136,6 @@ class Trust:
         """Raise NotTrusted if an op does more than compute and the user does not trust the graph.
 
         Args:
-            effects: The ops that do, as `Effects` finds them.
             outcome: What follows, as a part of the sentence.
         """
         op = None if self.is_given else next(iter(effects), None)
@@ -148,10 +143,8 @@ class Trust:
             raise NotTrusted(self.sentence(op, outcome), (op.root,) if op.root else ())
 
     def sentence(self, op: EffectiveOp, outcome: str) -> str:
-        """Why an op was not run, and what allows it.
-
-        Args:
-            outcome: What follows, as a part of the sentence: "nothing was run".
+        """Why an op was not run, and what allows it; `outcome` is what follows: "nothing was
+        run".
         """
         origin = self.origin[:1].lower() + self.origin[1:]
         return f"{op.sentence}, and {origin} is not trusted, so {outcome}; " + HOW_TO_TRUST + "."
@@ -210,10 +203,7 @@ class Effects:
 
     def of_graph(self, *, unfed: bool = False) -> Iterator[EffectiveOp]:
         """The ops of the graph and of the functions that it calls, in order; not a Saver's, which
-        feeds their file.
-
-        Args:
-            unfed: Whether those of a Saver count that name its default file where none is fed.
+        feeds their file, unless it is `unfed` and they name a default file.
         """
         return self._look(self._suspects(), frozenset(), is_run=unfed)
 
@@ -239,9 +229,8 @@ class Effects:
 
         `of_graph` names an op of a function once; here it is with every op that calls the function.
         """
-        inside: dict[
-            tuple[object, ...], tuple[EffectiveOp, ...]
-        ] = {}  # by the function and its arguments
+        # By the function and its arguments.
+        inside: dict[tuple[object, ...], tuple[EffectiveOp, ...]] = {}
         for node in self._suspects():
             name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)
@@ -334,11 +323,7 @@ class Effects:
         return "int" in dtype or consumer in RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
-        """The ops that a run needs, and those of the functions that these call.
-
-        Args:
-            fetches: The ops and tensors that are fetched.
-        """
+        """The ops that a run needs, and those of the functions that these call."""
         fed = frozenset(split_tensor(feed)[0] + f":{split_tensor(feed)[1] or 0}" for feed in feeds)
         return self._look(self._needed_nodes(fetches, fed), fed, is_run=True)
 
@@ -454,11 +439,9 @@ class Effects:
             return effect
 
         def origin(position: int) -> _Origin:
-            return (
-                self._origin(frame, node.input[position], fed, is_run=is_run)
-                if position < len(node.input)
-                else None
-            )
+            if position < len(node.input):
+                return self._origin(frame, node.input[position], fed, is_run=is_run)
+            return None
 
         def constant(position: int) -> Sequence[bytes] | None:
             texts = origin(position)
@@ -588,11 +571,7 @@ def _may_have_effects(index: GraphIndex) -> bool:
 
 
 def effects_of(index: GraphIndex, trust: Trust) -> Effects:
-    """What finds the ops of a graph that do more than compute.
-
-    Args:
-        trust: Says which files tables may be filled from.
-    """
+    """What finds the ops of a graph that do more than compute."""
     nodes, functions = (
         (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
     )
@@ -602,12 +581,7 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
 def effects_of_nodes(
     nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust
 ) -> Iterator[EffectiveOp]:
-    """The ops among some, and in some functions, that do more than compute.
-
-    Args:
-        functions: The functions, called or not.
-        trust: Says which files tables may be filled from.
-    """
+    """The ops among some, and in some functions, called or not, that do more than compute."""
     by_name = {function.signature.name: function for function in functions}
     effects = Effects(NodesByName(nodes), by_name.__getitem__, by_name.keys(), trust.may_read)
     yield from effects.of_graph()
@@ -646,14 +620,8 @@ _untrusted: WeakKeyDictionary[GraphIndex, tuple[Trust, UntrustedOps]] = WeakKeyD
 
 
 def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
-    """The ops of a graph that do not run unasked, searched for once per state of the graph; none if
-    it is trusted.
-
-    Args:
-        trust: Whether it is trusted, and which files tables may be filled from.
-
-    Returns:
-        The ops, and what they do.
+    """The ops of a graph that do not run unasked, and what they do, searched for once per state of
+    the graph; none if it is trusted.
     """
     if trust.is_given or not _may_have_effects(index):
         return UntrustedOps()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
@@ -36,6 +37,12 @@ def listed_variables(index: GraphIndex) -> frozenset[str]:
     return frozenset((*index.defined_variables, *listed))
 
 
+def collection_ops(index: GraphIndex) -> set[str]:
+    """The names of the ops that the collections of a graph hold, or tensors of."""
+    members = (member for entries in index.collections.values() for member in entries)
+    return {split_tensor(member.name)[0] for member in members}
+
+
 def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
     """How many handle ops of variables some ops have that an optimizer can take: those that the
     collections list.
@@ -45,11 +52,8 @@ def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
 
 
 def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
-    """Find the variable of each handle op.
-
-    Returns:
-        The variables by the numbers of their handle ops, in the order of `variable_ops`. The
-        graph's collections define them, or else the ops around the handle.
+    """The variable of each handle op, by its number, in the order of `variable_ops`. The graph's
+    collections define them, or else the ops around the handle.
     """
     defined, by_structure = index.defined_variables, index.structural_variables
     variables = {}
@@ -59,6 +63,11 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
             variable = by_structure[i] = _by_structure(index, i)
         variables[i] = variable
     return variables
+
+
+def variables_among(index: GraphIndex, ops: Mask) -> tuple[VariableDef, ...]:
+    """The variables whose handles are among some ops, in graph order."""
+    return tuple(definitions(index, (i for i in handles(index) if ops[i])).values())
 
 
 def definition_of(index: GraphIndex, name: str) -> VariableDef:
@@ -110,11 +119,8 @@ def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
 
 
 def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
-    """List the ops that exist for a variable only: handle, assign, read and is-initialized checks.
-
-    Returns:
-        The numbers of the ops. Those of the initial value are not among them, since other ops may
-        use it.
+    """The ops that exist for a variable only: handle, assign, read and is-initialized checks. Those
+    of the initial value are not among them, since other ops may use it.
     """
     handle = index.ids[variable.handle]
     own = {handle}
@@ -148,11 +154,7 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 
 def is_placeholder(op_type: str) -> bool:
-    """Whether ops of this type are placeholders, with or without a default.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """Whether ops of this type are placeholders, with or without a default."""
     return op_type in PLACEHOLDERS
 
 

@@ -175,11 +175,9 @@ def _variable_named(name: str, graph: Graph) -> Variable | None:
     items = (
         item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key)
     )
-    return (
-        variables[name]
-        if name in variables
-        else next((i for i in items if Member.of(i) == Member("variable", name)), None)
-    )
+    if name in variables:
+        return variables[name]
+    return next((i for i in items if Member.of(i) == Member("variable", name)), None)
 
 
 class _Copying:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, build, enclosing_ops
+from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, enclosing_ops
 from tfgraphwidget.runtime.live import (
     check_open,
     collections_of,
@@ -20,7 +20,7 @@ from tfgraphwidget.runtime.live import (
     track_new_ops,
 )
 from tfgraphwidget.runtime.sandbox import validate
-from tfgraphwidget.sources import GraphBody
+from tfgraphwidget.sources import GraphBody, body_index
 from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
     create_operation,
@@ -36,15 +36,7 @@ def read(graph: Graph) -> GraphIndex:
     """The index of a live graph with all that is beside its ops: collections, variables, functions,
     contexts.
     """
-    body = GraphBody(graph)
-    collections, variables = body.collections()
-    return build(
-        *(body.nodes(), collections, variables),
-        typing=body.typing,
-        functions=body.functions(),
-        extras=body,
-        origin=graph,
-    )
+    return body_index(GraphBody(graph), origin=graph)
 
 
 @contextmanager

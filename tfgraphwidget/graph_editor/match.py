@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.graph import build, search_in_time, traversal
+from tfgraphwidget.graph import search_in_time, traversal
 from tfgraphwidget.graph.patterns import Pattern, find_matches
 from tfgraphwidget.graph.patterns import pattern as make_pattern
 from tfgraphwidget.graph_editor.live_index import numbers
 from tfgraphwidget.graph_editor.select import can_be_regex, make_regex
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
-from tfgraphwidget.sources import GraphBody
+from tfgraphwidget.sources import GraphBody, body_index
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Operation
 
@@ -166,14 +166,7 @@ def match_pattern(
     graph = view.graph
     if graph is None:
         return []
-    body = GraphBody(graph)
-    index = build(
-        body.nodes(),
-        *body.collections(),
-        typing=body.typing,
-        functions=frozenset(body.functions()),
-        extras=body,
-    )
+    index = body_index(GraphBody(graph))
     within = traversal.mask_of(index, numbers(index, view.ops))
     live = graph.get_operation_by_name
     matches = find_matches(index, make_pattern(pattern), within=within)

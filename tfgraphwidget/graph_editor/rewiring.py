@@ -248,11 +248,9 @@ class Rewiring:
 
     def _plain(self, t: End) -> End:
         """The tensor that a veil represents; any other as it is."""
-        return (
-            t.op.inputs[0]
-            if self._veils and not isinstance(t, Hole) and t.op.name in self._veils
-            else t
-        )
+        if self._veils and not isinstance(t, Hole) and t.op.name in self._veils:
+            return t.op.inputs[0]
+        return t
 
     def _consumers_through(self, consumer: Operation) -> list[Operation]:
         """The ops that read through a veil; for another op itself."""

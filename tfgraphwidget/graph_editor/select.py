@@ -241,9 +241,8 @@ class _Choice:
 
     def __init__(self, function: str, kwargs: dict[str, Any]) -> None:
         for key in kwargs:
-            if (
-                key not in self.KEYWORDS
-            ):  # a ValueError as in the original, where Python itself raises a TypeError
+            if key not in self.KEYWORDS:
+                # A ValueError as in the original, where Python itself raises a TypeError.
                 raise ValueError(
                     f"{function} has no argument {key!r}; it has {', '.join(self.KEYWORDS)}."
                 )

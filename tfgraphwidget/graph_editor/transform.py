@@ -204,13 +204,11 @@ def graph_replace(
     def copy_of(t: Tensor) -> object:
         value = value_of(t)
         copy = None if info is None else info.transformed(value)
-        return (
-            copy
-            if copy is not None
-            else replaced.by.get(value, t)
-            if isinstance(t, tf.Variable)
-            else t
-        )
+        if copy is not None:
+            return copy
+        if isinstance(t, tf.Variable):
+            return replaced.by.get(value, t)
+        return t
 
     return transform_tree(target_ts, copy_of)
 

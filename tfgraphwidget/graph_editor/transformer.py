@@ -274,10 +274,8 @@ def _view_of(info: Transforming) -> SubGraphView:
     view = SubGraphView(list(info.transformed_ops.values()))
     inputs = (info.inputs.get(t) for t in info.sgv.inputs)
     outputs = (info.transformed_ts.get(t) for t in info.sgv.outputs)
-    input_map, output_map = (
-        TensorMap((t, t) for t in view.inputs),
-        TensorMap((t, t) for t in view.outputs),
-    )
+    input_map = TensorMap((t, t) for t in view.inputs)
+    output_map = TensorMap((t, t) for t in view.outputs)
     return view.remap(
         unique(t for t in inputs if t in input_map), [t for t in outputs if t in output_map]
     )

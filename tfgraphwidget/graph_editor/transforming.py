@@ -183,9 +183,8 @@ class Transforming:
         Args:
             elem: An op, a tensor or a variable.
         """
-        if (
-            elem.name not in self._collection_members
-        ):  # most are in none, and telling what they are takes longer
+        if elem.name not in self._collection_members:
+            # Most are in none, and telling what they are takes longer.
             return []
         member = Member.of(elem)
         return self._keys.get(member, []) if member else []

@@ -47,11 +47,9 @@ def transform_tree(
     kind: Any = type(tree)
     if hasattr(tree, "_fields"):
         return kind(*children)
-    return (
-        kind(children)
-        if isinstance(tree, Sequence) and not isinstance(tree, range)
-        else iterable_type(children)
-    )
+    if isinstance(tree, Sequence) and not isinstance(tree, range):
+        return kind(children)
+    return iterable_type(children)
 
 
 def find_corresponding_elem(

@@ -141,10 +141,8 @@ def get_walks_intersection_ops(
         TypeError: Ops or tensors are something else, or see `check_cios`.
         ValueError: Ops or tensors are of several graphs, or see `check_cios`.
     """
-    seeds, inclusive = (
-        (forward_seed_ops, backward_seed_ops),
-        (forward_inclusive, backward_inclusive),
-    )
+    seeds = (forward_seed_ops, backward_seed_ops)
+    inclusive = (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios
     ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     both = set(backward)
@@ -177,10 +175,8 @@ def get_walks_union_ops(
         control_outputs: Who runs after whom, a `ControlOutputs`, for walks forward.
         control_ios: As `control_outputs`, and `control_inputs` with it.
     """
-    seeds, inclusive = (
-        (forward_seed_ops, backward_seed_ops),
-        (forward_inclusive, backward_inclusive),
-    )
+    seeds = (forward_seed_ops, backward_seed_ops)
+    inclusive = (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios
     ahead, backward = _both_walks(seeds, inclusive, (_as_list(within_ops), within_ops_fn), controls)
     return sorted(set(ahead) | set(backward), key=operation_number)

@@ -89,10 +89,8 @@ class CommHandler:
 
     def refuse(self, _: int, request: Any, error: BaseException) -> Message:
         """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
-        kind, why = (
-            type(error).__name__,
-            f"{type(error).__name__} in the kernel: {str(error)[:300]}",
-        )
+        kind = type(error).__name__
+        why = f"{type(error).__name__} in the kernel: {str(error)[:300]}"
         if isinstance(error, GraphEditError):
             why = on_page(error.sentence)
         elif isinstance(error, KeyboardInterrupt):

@@ -108,9 +108,6 @@ class Document:
         """Follow the file to its new path; `path` and `root` as for `open_document`.
 
         Raises UnknownName if it does not exist there; the document is unchanged then.
-
-        Args:
-            request: The message: the old path and the new one.
         """
         path = resolve_path(_text(request, "path"), _text(request, "root"))
         if _DOCUMENTS.get(self.path) is self:
@@ -133,11 +130,10 @@ class Document:
         edits = stored.get("edits")
         if not edits or not isinstance(edits, list):
             return
-        count = (
-            "1 edit of last time was"
-            if len(edits) == 1
-            else f"{len(edits)} edits of last time were"
-        )
+        if len(edits) == 1:
+            count = "1 edit of last time was"
+        else:
+            count = f"{len(edits)} edits of last time were"
         if stored.get("stamp") not in (None, self._stamp):
             self.notice = f"{self.path.name} has changed on disk since, so {count} not done again."
             return
@@ -278,9 +274,8 @@ class Document:
         return tuple(step.command for step in self.editor._core.executor.history.done)
 
     def _follow(self) -> None:
-        if (
-            self.editor._core.source is not self._source
-        ):  # the file has changed, and was opened again
+        if self.editor._core.source is not self._source:
+            # The file has changed, and was opened again.
             self._source, self._stamp = self.editor._core.source, _stamp(self.path)
             file_watch = self.editor._core.file_watch
             self._base = self._saved = file_watch.edits if file_watch is not None else ()

@@ -29,9 +29,8 @@ Tell = Callable[[dict[str, object]], None]
 
 DEFAULT = ""  # the choice that is not a variable: TensorFlow's default graph
 _MOST = 500  # choices; as many as a user can look through
-_opened: list[
-    tuple[weakref.ref[object], weakref.ref[GraphEditor]]
-] = []  # what was opened here, and its editor
+# What was opened here, and its editor.
+_opened: list[tuple[weakref.ref[object], weakref.ref[GraphEditor]]] = []
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
@@ -39,9 +38,6 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     variables by age.
 
     Names that begin with an underscore are left out.
-
-    Args:
-        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     graphs = list(graphs_in(variables))
@@ -78,11 +74,9 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
             note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
             return f"{_size(thing, thing, variables)}{note}"
         if kind == "Keras model":
-            return (
-                f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
-                if thing.built
-                else "not built yet"
-            )
+            if thing.built:
+                return f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
+            return "not built yet"
         return function_name(thing)
     except Exception:  # a user's subclass may raise anything
         return ""
@@ -102,10 +96,6 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
 
     Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit`
     raises.
-
-    Args:
-        name: The name of a variable of the kernel.
-        namespace: The variables of the kernel by name.
     """
     variables = user_namespace() if namespace is None else namespace
     thing = _variable_value(name, variables)

@@ -54,9 +54,8 @@ def _finding(
     fix: Command | None = None
     call = either(f": editor.connect(tensor, {node.name!r}, {edge.k})", "")
     way = f"connect a tensor of {edge.expected}" + call
-    if edge.dtype == edge.expected.removesuffix(
-        "_ref"
-    ):  # what changes a variable reads a value, as of a frozen one
+    if edge.dtype == edge.expected.removesuffix("_ref"):
+        # What changes a variable reads a value, as of a frozen one.
         fix = Remove(selectors.ops(index, node.name))
         way = "connect a variable" + call + "; or remove it" + either(f": {fix.code()}", "")
     elif setting is not None:
@@ -69,8 +68,7 @@ def _finding(
         "input-dtypes",
         "error",
         f"{node.op} {node.name!r}{body.where} reads {source!r}, which is {edge.dtype}, at input "
-        f"{edge.k}, and takes "
-        f"{edge.expected} there; " + way + ".",
+        f"{edge.k}, and takes {edge.expected} there; " + way + ".",
         [op, edge.source[0]],
         context.fix(fix, body),
     )
@@ -105,11 +103,9 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
     """
     kinds, codes = index.kinds
     settings = [_settings_of_inputs(index.typing.definition(kind)) for kind in kinds]
-    start, sources, ports = (
-        index.inputs.start.tolist(),
-        index.inputs.values.tolist(),
-        index.ports.tolist(),
-    )
+    start = index.inputs.start.tolist()
+    sources = index.inputs.values.tolist()
+    ports = index.ports.tolist()
     dtypes_of: list[tuple[str, ...] | None] = [None] * len(index)
     looked_up: dict[object, list[tuple[int, str]]] = {}
     wrong: dict[int, list[_WrongDtype]] = {}

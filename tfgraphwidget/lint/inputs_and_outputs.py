@@ -26,9 +26,8 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
     shapes = {op: shape for op in inputs if (shape := index.shape(op, 0)) and shape[0] is not None}
     of_rows = {shape[0] for shape in shapes.values() if len(shape) > 1}
     for op, shape in shapes.items():
-        if (
-            shape[0] not in of_rows
-        ):  # a vector by itself need not be a batch; one beside a batch may be its labels
+        if shape[0] not in of_rows:
+            # A vector by itself need not be a batch; one beside a batch may be its labels.
             continue
         name = index.names[op]
         command = SetInput(f"{name}:0", shape=(None, *shape[1:]), fix=True)
@@ -43,11 +42,10 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             )
             continue
         constants = tuple(dict.fromkeys((constant.function, constant.op) for constant in stale))
-        baked = (
-            f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
-            if constants
-            else ""
-        )
+        if constants:
+            baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
+        else:
+            baked = ""
         yield Finding(
             "batch-size",
             "warning",

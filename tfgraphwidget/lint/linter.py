@@ -27,18 +27,8 @@ def load_rules() -> None:
 
 
 def lint(context: LintContext, only: Collection[str] = (), never: Collection[str] = ()) -> Report:
-    """Run rules on a graph.
-
-    Args:
-        context: The graph, and what rules may ask of it.
-        only: Codes of rules; () for all.
-        never: Codes of rules that do not run.
-
-    Returns:
-        What they found, errors first, then in the order of the rules.
-
-    Raises:
-        UnknownName: There is no rule of a code.
+    """Run rules on a graph, without those of the codes `never`, or `only` these; what they found,
+    errors first, then in the order of the rules. Raises UnknownName for a code that is no rule's.
     """
     load_rules()
     if context.target == "untrusted" and not only:

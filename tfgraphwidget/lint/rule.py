@@ -56,12 +56,9 @@ class Body:
         ops: Sequence[int],
         fix: Command | None = None,
     ) -> Finding:
-        """A finding; ops of another graph are in its sentence only, and that has to be entered to
-        fix them.
-
-        Args:
-            sentence: What it is and how to fix it.
-            fix: A command that fixes it in this graph.
+        """A finding, with a sentence that says what it is and how to fix it, and a command that
+        fixes it in this graph; ops of another graph are in the sentence only, and that has to be
+        entered to fix them.
         """
         if self.way:
             return Finding(code, severity, f"{sentence[:-1]}, after {self.way}.")
@@ -153,11 +150,8 @@ class LintContext:
         return np.flatnonzero(np.isin(self.index.kinds[1], fitting)).tolist()
 
     def fix(self, command: Command | None, body: Body | None = None) -> Command | None:
-        """The command if it can be applied and has something to do; else None.
-
-        Args:
-            command: The command; None if there is none.
-            body: The graph that it is for; None for the current one. No command is for another.
+        """The command if it can be applied to the current graph, which `body` is if it is given,
+        and has something to do; else None.
         """
         if command is None or (body is not None and body.way):
             return None
@@ -202,14 +196,7 @@ def rule(code: str, severity: Severity = "warning") -> Callable[[Check], Check]:
 
 
 def check_codes(codes: Iterable[str]) -> tuple[str, ...]:
-    """Codes of rules, checked.
-
-    Returns:
-        The same.
-
-    Raises:
-        UnknownName: There is no rule of a code.
-    """
+    """Codes of rules, checked. Raises UnknownName for a code that is no rule's."""
     codes = (codes,) if isinstance(codes, str) else tuple(codes)
     unknown = [code for code in codes if code not in RULES]
     if unknown:

@@ -131,10 +131,8 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
-            name, named = (
-                index.names[op],
-                text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace"),
-            )
+            name = index.names[op]
+            named = text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
             opened_as = valid_name(named, UNNAMED)
             is_as_opened = name == opened_as or opened_as.lower() in tried_before(name)
             if is_as_opened and not _NAME.fullmatch(named) and named not in index.ids:
@@ -142,8 +140,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                     "invalid-names",
                     "warning",
                     f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input "
-                    "can name; "
-                    "give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
+                    "can name; give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
                     [op],
                     context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False), body),
                 )
@@ -178,11 +175,9 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
         for edge in edges[:MOST_FINDINGS].tolist():
-            source, port, consumer = (
-                int(index.inputs.values[edge]),
-                int(index.ports[edge]),
-                int(owner[edge]),
-            )
+            source = int(index.inputs.values[edge])
+            port = int(index.ports[edge])
+            consumer = int(owner[edge])
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
             k = edge - int(index.inputs.start[consumer])
@@ -191,8 +186,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 "error",
                 f"Op {index.names[consumer]!r}{body.where} reads '{name}:{port}' at input {k}, and "
                 f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to "
-                "another "
-                "tensor: "
+                "another tensor: "
                 + editor_call("connect", f"tensor, {index.names[consumer]!r}, {k}")
                 + ".",
                 [consumer, source],
@@ -211,13 +205,10 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
         for op in wrong[:MOST_FINDINGS]:
             name, more = index.names[op], int(read[op]) > int(arities[op])
             last = int(read[op]) - 1
-            way = (
-                ("take the last one away: " + editor_call("connect", f"[], {name!r}, {last}"))
-                if more
-                else (
-                    "connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}")
-                )
-            )
+            if more:
+                way = "take the last one away: " + editor_call("connect", f"[], {name!r}, {last}")
+            else:
+                way = "connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}")
             yield body.finding(
                 "input-counts",
                 "error",
@@ -244,11 +235,10 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
                 len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1
             ):
                 continue
-            has = (
-                f"{index.types[op]} {name!r} has no output {port}"
-                if op is not None
-                else f"there is no op {name!r}"
-            )
+            if op is not None:
+                has = f"{index.types[op]} {name!r} has no output {port}"
+            else:
+                has = f"there is no op {name!r}"
             way = (
                 "let an op of that name give it"
                 + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
@@ -278,8 +268,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 if body.is_function
                 else "warning",  # a function is written as it was unless it is edited
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
-                "and TensorFlow wants "
-                "them after; " + _fix(fix) + " writes them there.",
+                "and TensorFlow wants them after; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
             )
@@ -384,11 +373,10 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                 if count > MOST_FINDINGS:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
-                way = (
-                    _fix(fix) + " removes it"
-                    if is_removed
-                    else in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
-                )
+                if is_removed:
+                    way = _fix(fix) + " removes it"
+                else:
+                    way = in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
                 # In a function TensorFlow takes an attribute without a value for one that a call is
                 # to fill in.
                 is_unbound = body.is_function and why == _NO_VALUE
@@ -423,11 +411,10 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
                 elif value.WhichOneof("value") == "shape":
                     sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
                     fix = SetAttr(node.name, name, sizes)
-                way = (
-                    editor_call("set_constant", f"{node.name!r}, …")
-                    if fix is None
-                    else _fix(fix) + " corrects it"
-                )
+                if fix is None:
+                    way = editor_call("set_constant", f"{node.name!r}, …")
+                else:
+                    way = _fix(fix) + " corrects it"
                 yield body.finding(
                     "negative-shapes",
                     "error",
@@ -462,11 +449,8 @@ def _fix(fix: Command) -> Sentence:
 
 
 def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
-    """A finding on those that are beyond the most that are listed.
-
-    Args:
-        all_of_them: The ops, or the edges, that the rule finds.
-        do: What they do, to stand after "op".
+    """A finding on those ops or edges that are beyond the most that are listed; `do` is what they
+    do, to stand after "op".
     """
     more = len(all_of_them) - MOST_FINDINGS
     if more > 0:
@@ -511,11 +495,9 @@ def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
     if definition is None:
         return -1
     arguments = definition.output_arg if outputs else definition.input_arg
-    return (
-        _VARIES
-        if any(arg.number_attr or arg.type_list_attr for arg in arguments)
-        else len(arguments)
-    )
+    if any(arg.number_attr or arg.type_list_attr for arg in arguments):
+        return _VARIES
+    return len(arguments)
 
 
 def _cycles(index: GraphIndex) -> list[list[int]]:

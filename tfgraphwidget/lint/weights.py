@@ -47,9 +47,8 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
 def not_finite(context: LintContext) -> Iterator[Finding]:
     """Weights that hold NaN or infinity."""
     for op, value in _values(context):
-        if value.dtype.kind not in _FLOATING or (
-            value.size == 1 and np.isinf(value).all()
-        ):  # as the -inf of a mask
+        if value.dtype.kind not in _FLOATING or (value.size == 1 and np.isinf(value).all()):
+            # As the -inf of a mask.
             continue
         if not (finite := np.isfinite(value)).all():
             name, count = context.index.names[op], int(value.size - finite.sum())

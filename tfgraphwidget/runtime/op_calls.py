@@ -64,11 +64,6 @@ def trace_op_type(
 ) -> TracedFunction | None:
     """The ops that an op type, or the text of a replacement, makes when it is called on tensors.
 
-    Args:
-        function: The op type or the replacement.
-        specs: The dtype and static shape of each tensor.
-        options: The parameters of the op type, by name.
-
     Returns:
         The trace; None for a Python function, and for what only TensorFlow knows, where it is
         installed.
@@ -280,11 +275,10 @@ class _Ops:
         if tensor is not None and not arg.type_list_attr:
             return tensor.dtype
         attr = next((each for each in definition.attr if each.name == arg.type_attr), None)
-        default = (
-            dtype_name(attr.default_value.type)
-            if attr is not None and attr.HasField("default_value")
-            else ""
-        )
+        if attr is not None and attr.HasField("default_value"):
+            default = dtype_name(attr.default_value.type)
+        else:
+            default = ""
         natural = _natural(np.asarray(value))
         if default and natural[:3] != default[:3]:
             raise _OnlyTensorFlow(f"input {arg.name!r} is of {default}")
@@ -303,14 +297,10 @@ class _Ops:
 def input_arguments(
     definition: OpDef, tensors: Sequence[object], attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef.
-
-    Args:
-        tensors: What its inputs read; where one of them is a list, it takes all that are left.
-        attributes: Attributes by name; those that follow from inputs are left out.
-
-    Raises:
-        GraphEditError: It takes another number of inputs, or has no such attribute.
+    """The arguments of an op type: its inputs in order, and attributes by the names of its OpDef,
+    of which those that follow from inputs are left out. An input that is a list takes all tensors
+    that are left. Raises GraphEditError for another number of inputs, or an attribute that it does
+    not have.
     """
     inputs = definition.input_arg
     arguments: dict[str, Any] = {each.name: [] for each in inputs if _is_list(each)}
@@ -340,13 +330,8 @@ def typed_operands(
     dtype_of: Callable[[T], str],
     make: Callable[[Constant, str], T],
 ) -> list[T]:
-    """The inputs of an op with its constants made, each of the dtype that the op wants there.
-
-    Args:
-        make: Makes a constant of a dtype; "" where the op leaves it open.
-
-    Raises:
-        GraphEditError: The op takes another number of inputs.
+    """The inputs of an op, with its constants made of the dtype that the op wants there, "" where
+    it leaves that open. Raises GraphEditError for another number of inputs.
     """
     args = _args_of_inputs(definition, len(operands))
     dtypes: dict[str, str] = {}
@@ -424,62 +409,33 @@ def _attribute(attr: OpDef.AttrDef, value: Any) -> AttrValue:
         return attr.default_value
     message = tf_protos.AttrValue()
     kind = attr.type.removeprefix("list(").removesuffix(")")
-    if kind not in _SETTERS:
+    if kind not in _FIELDS:
         raise _OnlyTensorFlow(f"attribute {attr.name!r} is a {attr.type}")
     try:
         if not attr.type.startswith("list("):
-            _SETTERS[kind](message, value)
+            _set(message, kind, value)
             return message
         message.list.SetInParent()
         for item in value:
             each = tf_protos.AttrValue()
-            _SETTERS[kind](each, item)
-            field = {
-                "string": "s",
-                "int": "i",
-                "float": "f",
-                "bool": "b",
-                "type": "type",
-                "shape": "shape",
-            }[kind]
-            getattr(message.list, field).append(getattr(each, field))
+            _set(each, kind, item)
+            getattr(message.list, _FIELDS[kind]).append(getattr(each, _FIELDS[kind]))
     except (TypeError, ValueError):
         raise _OnlyTensorFlow(f"attribute {attr.name!r} cannot be {value!r}") from None
     return message
 
 
-def _set_shape(message: AttrValue, value: Any) -> None:
-    message.shape.CopyFrom(shape_proto(None if value is None else tuple(value)))
+_FIELDS = {"bool": "b", "float": "f", "int": "i", "shape": "shape", "string": "s", "type": "type"}
+"""The field of an AttrValue that a value of each kind is in."""
 
 
-def _set_text(message: AttrValue, value: Any) -> None:
-    message.s = value.encode() if isinstance(value, str) else value
-
-
-def _set_dtype(message: AttrValue, value: object) -> None:
-    message.type = _number(tf_protos.to_dtype_name(value))
-
-
-def _set_bool(message: AttrValue, value: Any) -> None:
-    message.b = value
-
-
-def _set_integer(message: AttrValue, value: Any) -> None:
-    message.i = value
-
-
-def _set_float(message: AttrValue, value: Any) -> None:
-    message.f = value
-
-
-_SETTERS = {
-    "bool": _set_bool,
-    "float": _set_float,
-    "int": _set_integer,
-    "shape": _set_shape,
-    "string": _set_text,
-    "type": _set_dtype,
-}
+def _set(message: AttrValue, kind: str, value: Any) -> None:
+    if kind == "shape":
+        message.shape.CopyFrom(shape_proto(None if value is None else tuple(value)))
+    elif kind == "type":
+        message.type = _number(tf_protos.to_dtype_name(value))
+    else:
+        setattr(message, _FIELDS[kind], value.encode() if isinstance(value, str) else value)
 
 
 def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:
@@ -495,10 +451,9 @@ def _check_allowed(attr: OpDef.AttrDef, value: AttrValue) -> None:
         raise _OnlyTensorFlow(
             f"attribute {attr.name!r} is one of {', '.join(text.decode() for text in allowed.s)}"
         )
-    count = (
-        len(value.list.i or value.list.s or value.list.type)
-        if attr.type.startswith("list(")
-        else value.i
-    )
+    if attr.type.startswith("list("):
+        count = len(value.list.i or value.list.s or value.list.type)
+    else:
+        count = value.i
     if attr.has_minimum and count < attr.minimum:
         raise _OnlyTensorFlow(f"attribute {attr.name!r} is at least {attr.minimum}")

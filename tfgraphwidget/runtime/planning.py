@@ -33,7 +33,6 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
 from tfgraphwidget.graph import (
-    HANDLES,
     BodyState,
     GraphIndex,
     Shape,
@@ -41,9 +40,8 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     called_functions,
-    definitions,
     needed_ops,
-    of_type,
+    variables_among,
 )
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
@@ -219,14 +217,8 @@ class SourceContext:
     def trace(
         self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()
     ) -> TracedFunction:
-        """Call a Python function on placeholders; see `PlanContext.trace`.
-
-        Args:
-            function: The function, or an op type.
-            specs: The dtype and static shape of each argument.
-
-        Raises:
-            GraphEditError: The function raised, or made a variable in a body that ops call.
+        """Call a Python function on placeholders; see `PlanContext.trace`. Raises GraphEditError
+        where it raised, or made a variable in a body that ops call.
         """
         traced = trace_op_type(function, specs, dict(options))
         if traced is not None:
@@ -258,12 +250,7 @@ class SourceContext:
         return traced_ops.trace_gradient(function, specs, by, dict(options))
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> CalleeContext:
-        """The body of the function `label` that an op calls; see `PlanContext.enter`.
-
-        Args:
-            label: Which of the functions that it calls.
-            shapes: The shapes of the arguments, where they are known.
-        """
+        """The body of the function `label` that an op calls; see `PlanContext.enter`."""
         if self.depth == MAX_DEPTH:
             raise GraphEditError(
                 f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, "
@@ -280,10 +267,8 @@ class SourceContext:
         return infer_patch_shapes(index, patch)
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
-        """Return the TensorProto of a value.
-
-        Raises:
-            GraphEditError: The tensor cannot have the value.
+        """Return the TensorProto of a value. Raises GraphEditError where the tensor cannot have
+        it.
         """
         return traced_ops.constant(value, dtype, shape)
 
@@ -292,20 +277,14 @@ class SourceContext:
         sandbox.
         """
         index = self.index
-        read = np.flatnonzero(
-            needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)
-        ).tolist()
-        values = self._present(definitions(index, read).values()) if read else {}
+        variables = variables_among(index, needed_ops(index, (), tensors))
+        values = self._present(variables) if variables else {}
         return edit_values.compute_constants(index, tensors, values, self._source.trust)
 
     def compute(
         self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float
     ) -> list[Array]:
-        """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.
-
-        Raises:
-            GraphEditError: TensorFlow cannot compute a tensor.
-        """
+        """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`."""
         # TensorFlow runs functions by its own rules, whatever the versions of their graph are.
         versions = None if self.function else self.index.extras.versions()
         return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds, versions)
@@ -491,17 +470,11 @@ def _read_arguments(definition: FunctionDef) -> set[int]:
 
 
 def plan(command: Command, context: PlanContext) -> Patch:
-    """Plan a command, and infer the static shapes that follow.
+    """Plan a command, and infer the static shapes that follow, in a patch of the graph that is
+    edited.
 
-    Args:
-        context: The graph, and what TensorFlow knows of it.
-
-    Returns:
-        The patch of the graph that is edited.
-
-    Raises:
-        GraphEditError: The edit cannot be right. Of the fixes that the refusal or the command
-            suggests, `fixes` holds those that work, and the sentence ends with the first of them.
+    Raises GraphEditError where the edit cannot be right. Of the fixes that the refusal or the
+    command suggests, `fixes` holds those that work, and the sentence ends with the first of them.
     """
     try:
         return _plan_with_shapes(command, context)

@@ -65,8 +65,7 @@ def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, 
     if not (graph.is_multigraph() and graph.is_directed() and isinstance(content, bytes)):
         raise NotAGraph(
             f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of "
-            "each node "
-            "and 'meta_graph_def' of the graph); " + _WAY_OUT + "."
+            "each node and 'meta_graph_def' of the graph); " + _WAY_OUT + "."
         )
     meta = _proto(tf_protos.MetaGraphDef, content, "The networkx graph's 'meta_graph_def'")
     now: dict[str, str] = {}
@@ -116,8 +115,7 @@ def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, in
         elif port is None or not isinstance(data.get("slot"), int) or data["slot"] in tensors:
             raise NotAGraph(
                 f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it "
-                "is and at "
-                "which input it is read ('tensor' and 'slot'); " + _WAY_OUT + "."
+                "is and at which input it is read ('tensor' and 'slot'); " + _WAY_OUT + "."
             )
         else:
             tensors[data["slot"]] = source, port

@@ -115,11 +115,9 @@ class NodeBody:
 
     def nodes(self, skip: int = 0) -> Sequence[NodeDef]:
         """The NodeDefs after the first `skip` ones."""
-        return (
-            list(self.protos[skip:])
-            if skip or not isinstance(self.protos, NodeDefs)
-            else self.protos
-        )
+        if skip or not isinstance(self.protos, NodeDefs):
+            return list(self.protos[skip:])
+        return self.protos
 
     def collections(self) -> Collections:
         """The collections of the file."""

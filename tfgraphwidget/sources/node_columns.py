@@ -73,11 +73,8 @@ def stored_nodes(data: bytes) -> Sequence[NodeDef]:
 
 
 def node_records(records: list[bytes], parsed: Sequence[NodeDef] | None = None) -> NodeRecords:
-    """NodeDefs that are parsed when they are looked at.
-
-    Args:
-        records: The bytes of each.
-        parsed: The NodeDefs, where they are parsed already.
+    """NodeDefs, given as bytes, that are parsed when they are looked at, unless they are `parsed`
+    already.
     """
 
     def parse(some: list[bytes]) -> list[NodeDef]:

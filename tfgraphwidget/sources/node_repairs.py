@@ -39,7 +39,6 @@ def readable_nodes(
         protos: The NodeDefs, which are changed where they have to be; of NodeDefs that were read
             already, messages of their own are.
         where: What they are of, to begin a sentence with.
-        types: The op types of the graph, which have the dtypes of missing inputs.
 
     Returns:
         The graph, and a sentence for each thing that was filled in.

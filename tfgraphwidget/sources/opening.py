@@ -77,11 +77,10 @@ def open_source(
     """
     session = unwrap_session(session)
     if thing is None:
-        thing = (
-            getattr(session, "graph", session)
-            if session is not None
-            else tf.compat.v1.get_default_graph()
-        )
+        if session is not None:
+            thing = getattr(session, "graph", session)
+        else:
+            thing = tf.compat.v1.get_default_graph()
     if is_session(thing):
         session = session or unwrap_session(thing)
         thing = unwrap_session(thing).graph
@@ -236,7 +235,6 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> 
     Args:
         title: The source's title, for a comment where the expression cannot contain what was
             opened.
-        choices: The options that were passed to `tgw.edit`; None for those that were not.
     """
     options = [
         f"{name}={_source_text(value)}" for name, value in choices.items() if value is not None
@@ -256,11 +254,8 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> 
 
 
 def with_variables(code: str, thing: str, session: str) -> str:
-    """A script with the names of variables where it says what was opened.
-
-    Args:
-        thing: The variable that holds what was opened.
-        session: The variable that holds its session; "" without one.
+    """A script with the names of the variables that hold what was opened, and its session, if any,
+    where it says what was opened.
     """
     if _SESSION in code and not session:
         return code

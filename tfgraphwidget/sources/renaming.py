@@ -26,10 +26,7 @@ def rename_tensor(name: str, alias: Mapping[str, str]) -> str:
 
 def rename_inputs(nodes: Sequence[NodeDef], alias: Mapping[str, str]) -> None:
     """Rewrite, in place, every input, control input and colocation of NodeDefs that names an op of
-    `alias`.
-
-    Args:
-        alias: The names that are shown, by TensorFlow's.
+    `alias`, which has the names that are shown by TensorFlow's.
     """
     if not alias:
         return

@@ -13,12 +13,14 @@ from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import (
     TRUSTED,
     Asset,
+    GraphIndex,
     Member,
     SavedGradient,
     Signature,
     Trust,
     Typing,
     VariableDef,
+    build,
 )
 from tfgraphwidget.tf_types import (
     ContextDef,
@@ -107,6 +109,18 @@ class Body(Protocol):
         """The versions that TensorFlow reads the graph by."""
 
 
+def body_index(body: Body, origin: object = None) -> GraphIndex:
+    """The index of a graph, with all that it holds beside ops."""
+    return build(
+        body.nodes(),
+        *body.collections(),
+        typing=body.typing,
+        functions=body.functions(),
+        extras=body,
+        origin=origin,
+    )
+
+
 @dataclass(frozen=True)
 class ImportedGraph:
     """A file's graph after its import into TensorFlow, with a session.
@@ -169,9 +183,6 @@ class StoredData(Protocol):
     def gradient(self, kind: str) -> SavedGradient | None:
         """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file
         does not have.
-
-        Args:
-            kind: The name by which ops name the gradient.
         """
 
     def folder(self) -> Path | None:
@@ -276,19 +287,14 @@ class StoredCaptures(Protocol):
 def with_trust(code: str) -> str:
     """The expression that opens a file, with the argument that says that it is trusted.
 
-    Args:
-        code: The expression, `tgw.edit(...)` on one line, or with an argument a line.
-
     >>> with_trust("tgw.edit('a.pb')")
     "tgw.edit('a.pb', trusted=True)"
     """
     if "trusted=True" in code or not code.endswith(")"):
         return code
-    return (
-        f"{code[:-1]}    trusted=True,\n)"
-        if code.endswith("\n)")
-        else f"{code[:-1]}, trusted=True)"
-    )
+    if code.endswith("\n)"):
+        return f"{code[:-1]}    trusted=True,\n)"
+    return f"{code[:-1]}, trusted=True)"
 
 
 @dataclass

@@ -113,8 +113,8 @@ _COLLECTIONS = {
     "savers": "SaverDef",
     "queue_runners": "QueueRunnerDef",
 }
-_REFERENCE = 100  # so much more is the DataType of a reference to a tensor
-_DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
+REFERENCE = 100  # so much more is the DataType of a reference to a tensor
+DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
     *(
         "invalid",
         "float32",
@@ -173,9 +173,6 @@ def message_classes() -> MessageClasses:
 def registered_op(op_type: str) -> OpDef | None:
     """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that
     this package has.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     if is_loaded():
         registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(
@@ -197,9 +194,6 @@ def _op_definitions() -> dict[str, OpDef]:
 def op_docstring(op_type: str) -> str:
     """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not
     TensorFlow's.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     if is_loaded():
         text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
@@ -229,11 +223,11 @@ def dtype_names() -> dict[int, str]:
     One that this package does not know has the name that the installed release gives it:
     DT_FLOAT4_E2M1FN is float4_e2m1fn. Others have none.
     """
-    names = dict(enumerate(_DTYPES[1:], 1))
+    names = dict(enumerate(DTYPES[1:], 1))
     for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
-        if 0 < value.number < _REFERENCE:
+        if 0 < value.number < REFERENCE:
             names.setdefault(value.number, value.name.removeprefix("DT_").lower())
-    return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
+    return names | {number + REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 
 _PYTHON_DTYPES: Mapping[object, str] = {
@@ -247,10 +241,7 @@ _PYTHON_DTYPES: Mapping[object, str] = {
 
 
 def to_dtype_name(dtype: object) -> str:
-    """TensorFlow's name of a dtype.
-
-    Args:
-        dtype: A name, a numpy or Python type, or a `tf.DType`.
+    """TensorFlow's name of a dtype: of a name, a numpy or Python type, or a `tf.DType`.
 
     Raises:
         TypeError: It is none of these.
@@ -299,9 +290,6 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
     """The TensorProto of a value, as `tf.make_tensor_proto` makes it; None for what only TensorFlow
     can convert.
 
-    Args:
-        value: An array, or what numpy makes one of.
-
     Raises:
         TypeError: It is not a value of the dtype.
         ValueError: It is too large, or no array.
@@ -342,22 +330,18 @@ def graph_def_version() -> int:
     """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of
     `_RELEASE`.
     """
-    return (
-        int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
-        if is_loaded()
-        else _GRAPH_DEF_VERSION
-    )
+    if is_loaded():
+        return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+    return _GRAPH_DEF_VERSION
 
 
 def tensorflow_version() -> str:
     """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package
     has the ops.
     """
-    return (
-        str(import_module("tensorflow").__version__)
-        if is_loaded()
-        else installed_version() or _RELEASE
-    )
+    if is_loaded():
+        return str(import_module("tensorflow").__version__)
+    return installed_version() or _RELEASE
 
 
 def is_tensorflow_installed() -> bool:

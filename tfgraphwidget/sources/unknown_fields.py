@@ -18,11 +18,8 @@ _BYTES = 2
 
 def copy_unknown_fields(source: Message, target: Message, *parts: str) -> None:
     """Add the fields to a message that another one of its kind has and that we do not know, unless
-    it has such fields.
-
-    Args:
-        parts: Fields whose messages get theirs too, at any depth, by the key in a map:
-            "signature_def".
+    it has such fields; so to the messages in `parts`, at any depth, by the key in a map:
+    "signature_def".
     """
     # types-protobuf does not know that it can be gone through.
     fields: Any = UnknownFieldSet(source)

@@ -48,9 +48,6 @@ def read_variable_def(
 def is_same_variable(one: object, other: object) -> bool:
     """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it
     holds.
-
-    Args:
-        one: A variable, or any other object.
     """
     handles = [
         getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None))
@@ -77,11 +74,7 @@ def variable_collections(variables: Sequence[VariableDef]) -> Collections:
 
 
 def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collections:
-    """The entries of a MetaGraphDef's collections that are in the graph.
-
-    Args:
-        ops_there: The names of the ops of the graph.
-    """
+    """The entries of a MetaGraphDef's collections that are in the graph."""
     entries: dict[str, tuple[Member, ...]] = {}
     variables: dict[str, VariableDef] = {}
     for key, collection in sorted(meta.collection_def.items()):
@@ -105,9 +98,6 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
 def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[ContextDef, ...]:
     """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are
     not in the graph.
-
-    Args:
-        ops_there: The names of the ops of the graph.
     """
     contexts: list[ContextDef] = []
     for key in (key for key in ("while_context", "cond_context") if key in meta.collection_def):
@@ -125,9 +115,6 @@ def read_runners(
 ) -> tuple[tuple[str, QueueRunnerDef], ...]:
     """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the
     graph.
-
-    Args:
-        ops_there: The names of the ops of the graph.
     """
     runners: list[tuple[str, QueueRunnerDef]] = []
     for key in sorted(meta.collection_def):

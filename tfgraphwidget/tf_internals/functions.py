@@ -96,11 +96,10 @@ def function_definition_bytes(library_function: LibraryFunction) -> bytes | None
     `definition` enters the function into the eager runtime too, where there may be another one of
     its name.
     """
-    function_handle = (
-        library_function._c_func
-        if isinstance(library_function, function._DefinedFunction)
-        else None
-    )
+    if isinstance(library_function, function._DefinedFunction):
+        function_handle = library_function._c_func
+    else:
+        function_handle = None
     if function_handle is None:
         return None
     with c_api_util.tf_buffer() as buffer, function_handle.get() as c_function:

@@ -45,11 +45,9 @@ def wrapped_session(thing: object) -> Any:
     """
     if isinstance(thing, _MonitoredSession):
         return thing._tf_sess()
-    return (
-        thing._sess
-        if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess")
-        else thing
-    )
+    if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess"):
+        return thing._sess
+    return thing
 
 
 def is_closed(session: Session) -> bool:

@@ -146,11 +146,9 @@ class CloneRequests:
             for name in refusal.ops
             for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
         ]
-        return (
-            "loop"
-            if any(isinstance(frame, control_flow.Loop) for frame in around)
-            else "conditional"
-        )
+        if any(isinstance(frame, control_flow.Loop) for frame in around):
+            return "loop"
+        return "conditional"
 
     def _line(self, command: Clone) -> str:
         """The Python for it; a list of names too long to read is what also gives it."""
@@ -161,18 +159,11 @@ class CloneRequests:
 
 
 def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) -> Modes:
-    """`variables` of a clone in which some handles have the other mode, with as few pairs as
-    needed.
+    """`variables` of a clone in which some handles have another mode than the default, with as few
+    pairs as needed: one mode for all, or (handle or scope, mode) pairs.
 
     A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one.
     What no pair is for is "own".
-
-    Args:
-        default: The mode of all handles but `others`.
-        others: The handles that have the other mode.
-
-    Returns:
-        One mode for all, or (handle or scope, mode) pairs.
 
     >>> modes_of("own", ["a/w"], ["a/w", "a/b"]), modes_of("shared", ["a/w"], ["a/w", "a/b"])
     ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))
@@ -194,11 +185,10 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
 def summary(preview: Preview, init: p.Init) -> str:
     """The sentence about a clone."""
     times = len(preview.scopes)
-    into = (
-        f"{preview.scopes[0]!r}"
-        if times == 1
-        else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
-    )
+    if times == 1:
+        into = f"{preview.scopes[0]!r}"
+    else:
+        into = f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
     text = f"Cloned {count_text(len(preview.ops), 'op')} into {into}"
     if preview.new:
         whose = "of its own" if times == 1 else "each of their own"

@@ -50,10 +50,8 @@ class Delivery:
         self._sizes: OrderedDict[Key, int] = OrderedDict()  # of those whose messages are kept
 
     def repeat(self, number: int, request: object) -> bool:
-        """Send the reply to a request again, if it was answered before.
-
-        Returns:
-            Whether the request was answered before, so that it must not be handled again.
+        """Send the reply to a request again, if it was answered before, so that it must not be
+        handled again; whether it was.
         """
         key = _key(number, request)
         if key not in self._messages:
@@ -67,12 +65,8 @@ class Delivery:
     def reply(
         self, number: int, request: object, content: dict[str, object], buffers: list[bytes]
     ) -> None:
-        """Send the reply to a request, and keep it.
-
-        Args:
-            number: The id of the request; -1 if it has none.
-            content: The reply with the id, ready for JSON.
-            buffers: The bytes that travel beside it.
+        """Send the reply to a request, with the id, -1 if it has none, and the bytes that travel
+        beside it, and keep it.
         """
         messages, size = split(content, buffers)
         key = _key(number, request)
@@ -97,13 +91,8 @@ def _key(number: int, request: object) -> Key:
 
 
 def split(content: dict[str, object], buffers: list[bytes]) -> tuple[list[Message], int]:
-    """Split a message that is too large.
-
-    Args:
-        content: The content, with the id of the request.
-
-    Returns:
-        The message, or the pieces in which it travels, and the number of bytes.
+    """Split a message that is too large, into pieces with the id of the request; the message or
+    these, and the number of bytes.
     """
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     size = len(text) + sum(map(len, buffers))

@@ -73,22 +73,15 @@ class EditRequests:
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> tuple[str, str]:
-        """Make the edit; what was done, in a sentence or more, and the op that was made. Raises
-        GraphEditError.
-
-        Args:
-            request: The edit of a form of the panel.
+        """Make the edit of a form; what was done, in a sentence or more, and the op that was made.
+        Raises GraphEditError.
         """
         before = self._editor.history.done
         report = self._call(request, self._editor)()
         return self._outcome(report, before), _new_op(report) if request.command in _MAKING else ""
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
-        """What the edit would do; a refusal is an answer too.
-
-        Args:
-            request: The form of the panel, as it is filled in.
-        """
+        """What the edit would do; a refusal is an answer too."""
         try:
             report = self._editor.preview(lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
@@ -135,12 +128,7 @@ class EditRequests:
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
         first = next(iter(signature.parameters), "")
-        return (self._selection(),) if first in named else ()
-
-    def _selection(self) -> Selection:
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return (selection_of(self._editor),) if first in named else ()
 
     def apply_fix(self, line: str) -> str:
         """Apply a fix that a refusal offered."""
@@ -164,11 +152,9 @@ class EditRequests:
         ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
         if trust and self._editor.source.trusted:  # another file is meant, which is to be added
-            trust, why = (
-                False,
-                why.replacing(
-                    HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"
-                ),
+            trust = False
+            why = why.replacing(
+                HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"
             )
         return reply_on_page(p.Refusal(why, ops, self.offer(*error.fixes), argument, trust))
 
@@ -181,9 +167,6 @@ class EditRequests:
     def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
         """What rules find in the graph, with a button for each edit that fixes something; and the
         signatures.
-
-        Args:
-            request: What the graph is to run on, or the request for its signatures alone.
         """
         signatures = tuple(self.signature_rows())
         if isinstance(request, p.ListSignatures):
@@ -275,11 +258,10 @@ class EditRequests:
         turned = next(
             (step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None
         )
-        before = (
-            [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
-            if turned
-            else []
-        )
+        if turned:
+            before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
+        else:
+            before = []
         if own and before and all(op in index.ids for op in before):
             yield SetTrainable(tuple(before)), text, True
 
@@ -291,11 +273,7 @@ class EditRequests:
             yield Remove(unused if len(unused) > 1 else unused[0]), text, None
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.RewireTargets:
-        """The targets on which a tensor may be dropped, and the reasons why not elsewhere.
-
-        Args:
-            request: The edit, and what the pointer is on.
-        """
+        """The targets on which a tensor may be dropped, and the reasons why not elsewhere."""
         index = self._editor._core.index
         name, port = split_tensor(request.tensor)
         source = index.op(name)
@@ -323,12 +301,8 @@ class EditRequests:
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: object = None, name: str = "") -> None:
-        """Show what differs from another graph, or from this one as it was opened; or no
-        differences.
-
-        Args:
-            before: What the current graph is compared with.
-            name: What that is called; "" for the original graph.
+        """Show what differs from another graph of that name, or from this one as it was opened; or
+        no differences.
         """
         self._comparison = name or "the original graph"
         self._difference = self._editor.diff(before) if show else None
@@ -393,11 +367,8 @@ class EditRequests:
     def probe(self, name: str, feeds: dict[str, object]) -> str:
         """Run the graph for the outputs of an op, or of the selected ones; what was found, in a
         sentence.
-
-        Args:
-            name: The name of the op; None for the selected ones.
         """
-        probe = self._editor.probe(name or self._selection(), feeds)
+        probe = self._editor.probe(name or selection_of(self._editor), feeds)
         outputs = [stats for stats in probe.values() if stats.shape is not None]
         if len(outputs) == 1:
             (stats,) = outputs
@@ -452,11 +423,9 @@ class EditRequests:
         """The result of the last probe for a tensor."""
         outputs = self._editor._core.evaluator.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
-        return (
-            None
-            if stats is None
-            else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
-        )
+        if stats is None:
+            return None
+        return describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
 
 
 def _new_op(report: Edits) -> str:
@@ -472,11 +441,9 @@ def tensor_type(index: GraphIndex, tensor: str) -> str:
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)
-    return (
-        f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
-        if port < len(dtypes)
-        else ""
-    )
+    if port < len(dtypes):
+        return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
+    return ""
 
 
 def parsed_value(text: str) -> object:
@@ -492,12 +459,16 @@ def parsed_value(text: str) -> object:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def outcome_text(sentence: str, report: Edits) -> str:
-    """What an edit has done, in one line.
+def selection_of(editor: GraphEditor) -> Selection:
+    """The selection; GraphEditError without one."""
+    if editor.selection is None:
+        raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
+    return editor.selection
 
-    Args:
-        sentence: The edit's sentence in the history; "" if it is not there.
-        report: What the edit did. The text has the number of ops if there are more than three.
+
+def outcome_text(sentence: str, report: Edits) -> str:
+    """What an edit has done, in one line: its sentence in the history, if it is there, with the
+    number of ops if there are more than three.
 
     >>> outcome_text("Inserted Tanh after x", Edits(added=("Tanh",), changed=("y",)))
     'Inserted Tanh after x.'
@@ -511,10 +482,8 @@ def outcome_text(sentence: str, report: Edits) -> str:
     if report.is_nothing:
         reasons = ["Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS]]
         return " ".join(map(on_page, (*report.notes, *reasons)))
-    counts, touched = (
-        counts_text(report),
-        len(report.added) + len(report.removed) + len(report.changed),
-    )
+    counts = counts_text(report)
+    touched = len(report.added) + len(report.removed) + len(report.changed)
     if not sentence:
         sentence = counts
     elif touched > _FEW and not report.renamed:
@@ -563,14 +532,7 @@ def renamed_prefixes(
     renamed: Iterable[tuple[str, str]], index: GraphIndex
 ) -> tuple[tuple[str, str], ...]:
     """(old, new) names of renamed ops, one pair for all of a scope that got another name as a
-    whole.
-
-    Args:
-        renamed: The (old, new) names of the ops.
-
-    Returns:
-        The pairs; a scope's is for the scope, and for all that is in it. Of several that fit a name
-        the first counts.
+    whole. Of several that fit a name the first counts.
     """
     prefixes: dict[str, str] = {}
     for old, new in renamed:
@@ -589,9 +551,6 @@ def renamed_prefixes(
 
 def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     """The name that an op, or a scope with its slash, has after a rename.
-
-    Args:
-        name: The name of an op, or of a scope with its slash.
 
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']

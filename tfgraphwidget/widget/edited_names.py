@@ -17,18 +17,9 @@ _MOST = 500  # boxes that a drawing marks
 
 
 def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, ...]:
-    """The ops that an edit added or changed, as far as they are in the graph, by the names that
-    they have now.
-
-    Args:
-        step: The number of the edit, from 1.
-
-    Returns:
-        At most 500 names of ops, and of scopes ("net/") of which the edit added or changed every
-        op.
-
-    Raises:
-        GraphEditError: There is no such edit.
+    """The ops that an edit, numbered from 1, added or changed, as far as they are in the graph, by
+    the names that they have now: at most 500, and scopes ("net/") of which it added or changed
+    every op. Raises GraphEditError where there is no such edit.
     """
     steps = (*group_batches(history.done), *group_batches(reversed(history.undone)))
     if not 0 < step <= len(steps):

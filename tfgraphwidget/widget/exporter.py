@@ -112,9 +112,6 @@ class Exporter:
             options: The (name, value) of each option of the format that was chosen.
             area: Of a picture: its left, top, width and height in the drawing; empty for the whole.
 
-        Returns:
-            What was written.
-
         Raises:
             FileExists: For an existing file or directory, without `replace`.
             GraphEditError: If it cannot be written; all files are unchanged then.
@@ -153,7 +150,6 @@ class Exporter:
         """Save the current graph in a temporary folder.
 
         Args:
-            options: The (name, value) of each option of the format that was chosen.
             name: A path whose last part is the name of the file; "" for the name that is proposed.
 
         Returns:

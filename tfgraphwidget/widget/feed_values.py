@@ -96,22 +96,14 @@ def _list_spec(values: Any) -> ArraySpec | None:
             return ArraySpec("", tuple(sizes))
         values = values[0]
     first = array_spec(values) if type(values) not in (list, tuple) else None
-    return (
-        None
-        if first is None
-        else ArraySpec(first.kind, None if first.shape is None else (*sizes, *first.shape))
-    )
+    if first is None:
+        return None
+    return ArraySpec(first.kind, None if first.shape is None else (*sizes, *first.shape))
 
 
 def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shape) -> np.ndarray:
-    """The array that is fed to a placeholder.
-
-    Args:
-        value: The value of a variable or file.
-        source: The name of the variable or file.
-
-    Raises:
-        InvalidArgument: The value is not an array, or its shape or dtype does not fit.
+    """The array that is fed to a placeholder, of a value of the variable or file `source`. Raises
+    InvalidArgument where it is not an array, or its shape or dtype does not fit.
     """
     name = repr(source[:200])
     if array_spec(value) is None:
@@ -206,11 +198,9 @@ def _kind(dtype: np.dtype) -> str:
 
 def _void_kind(dtype: np.dtype) -> str:
     """The kind of elements of which only the size is known; "" for others."""
-    return (
-        f"V{dtype.itemsize}"
-        if dtype.type is np.void and dtype.names is None and dtype.subdtype is None
-        else ""
-    )
+    if dtype.type is np.void and dtype.names is None and dtype.subdtype is None:
+        return f"V{dtype.itemsize}"
+    return ""
 
 
 def _dtype_text(dtype: np.dtype) -> str:

@@ -32,10 +32,6 @@ class Inspector:
     def inspect(self, name: str, value_of: Callable[[str], p.TensorValue | None]) -> p.InspectReply:
         """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor.
         Raises UnknownName.
-
-        Args:
-            name: The name of an op or a scope.
-            value_of: Finds what was last seen of a tensor's values; None for nothing.
         """
         description = self._editor.inspect(name)
         alike = self._editor._core.view.alike(description.name)
@@ -81,9 +77,6 @@ class Inspector:
         little else.
 
         Raises UnknownName. Nothing in the graph or the session changes by it.
-
-        Args:
-            name: The name of an op or a scope.
         """
         description = self._editor.inspect(name)
         stats, docs = description.value, description.documentation

@@ -99,11 +99,7 @@ def _qualified_name(cls: type) -> str:
 
 
 def graphs_in(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
-    """(name, object, kind) of each variable that holds a graph.
-
-    Args:
-        namespace: The variables of the kernel by name.
-    """
+    """(name, object, kind) of each variable of the kernel that holds a graph."""
     for name, thing in list(namespace.items()):
         if isinstance(name, str) and not name.startswith("_") and (kind := graph_kind(thing)):
             yield name, thing, kind
@@ -132,20 +128,16 @@ class KernelNamespace:
     def free_name(self, preferred_name: str) -> str:
         """A name that no variable has: the wanted one, or with a number."""
         variables = self._read()
-        name = (
-            preferred_name
-            if preferred_name.isidentifier() and not keyword.iskeyword(preferred_name)
-            else f"value_{preferred_name}"
-        )
+        if preferred_name.isidentifier() and not keyword.iskeyword(preferred_name):
+            name = preferred_name
+        else:
+            name = f"value_{preferred_name}"
         names = (f"{name}_{k}" if k else name for k in range(len(variables) + 1))
         return next(free for free in names if free not in variables)
 
     def assign(self, name: str, value: object, *, overwrite: bool = False) -> None:
-        """Make a value a variable of the notebook.
-
-        Raises:
-            InvalidArgument: The name is not one of Python.
-            NameTaken: A variable has the name, and `overwrite` is False.
+        """Make a value a variable of the notebook. Raises InvalidArgument for a name that is not
+        one of Python, and NameTaken where a variable has it and `overwrite` is False.
         """
         if not name.isidentifier() or keyword.iskeyword(name):
             raise InvalidArgument(

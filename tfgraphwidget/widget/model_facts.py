@@ -57,11 +57,7 @@ class ModelFacts:
         self._cache: tuple[GraphIndex, object, _Boundary] | None = None
 
     def describe(self, request: p.DescribeModel) -> p.ModelReply:
-        """The facts; FLOPs where they are asked for.
-
-        Args:
-            request: The batch size to count FLOPs for, or 0.
-        """
+        """The facts; FLOPs where they are asked for."""
         core, batch = self._editor._core, request.batch
         index = core.index
         is_complete = request.large or len(index) <= _LARGE or self._is_found()

@@ -8,7 +8,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
@@ -23,6 +22,7 @@ from tfgraphwidget.sources import (
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpsLike
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_buttons import BUTTONS
+from tfgraphwidget.widget.edit_requests import selection_of
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ class OpRequests:
 
         Functions of the notebook and types that take the tensors come first, then names that begin
         with the text.
-
-        Args:
-            request: The typed text and how many entries to list.
         """
         text = request.text.strip().lower()
         common = _common(request.command) if text == "" else ()
@@ -77,11 +74,10 @@ class OpRequests:
             )
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
-        likely = (
-            self._likely(request.what, dtypes)
-            if request.command == "replace" and text == ""
-            else ()
-        )
+        if request.command == "replace" and text == "":
+            likely = self._likely(request.what, dtypes)
+        else:
+            likely = ()
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
 
     def _own_type(self, request: p.Palette) -> str:
@@ -111,18 +107,13 @@ class OpRequests:
     def describe(self, request: p.Describe) -> p.FormReply:
         """The fields of the form of an op type or a function. Raises GraphEditError for an unknown
         one.
-
-        Args:
-            request: An op type, or a Python function of the kernel.
         """
         dtypes = self._dtypes(request.command, request.what)
         function: object = request.name
         if request.function:
             function = self._namespace.value(request.name)
-            summary, options = (
-                first_line(function),
-                function_parameters(function, max(len(dtypes), 1)),
-            )
+            summary = first_line(function)
+            options = function_parameters(function, max(len(dtypes), 1))
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
@@ -140,9 +131,7 @@ class OpRequests:
     def _part(self, what: tuple[str, ...]) -> OpsLike:
         if what:
             return what[0] if len(what) == 1 else what
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return selection_of(self._editor)
 
     def _dtypes(self, command: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The dtypes of the tensors that it is called on; () where there are none yet."""
@@ -162,11 +151,9 @@ class OpRequests:
 def _common(command: str) -> tuple[str, ...]:
     """The op types that a form proposes before anything is typed."""
     button = BUTTONS.get(command)
-    return (
-        next((field.words for field in button.fields if field.key in ("function", "by")), ())
-        if button
-        else ()
-    )
+    if button:
+        return next((field.words for field in button.fields if field.key in ("function", "by")), ())
+    return ()
 
 
 def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:

@@ -137,9 +137,6 @@ class OtherGraphs:
     def add(self, request: p.Add) -> tuple[str, str]:
         """Add another graph; what was done, in words, and the item to bring into view. Raises
         GraphEditError.
-
-        Args:
-            request: The other graph and how it is connected.
         """
         source, session = self._find(request.source)
         pairs = dict(zip(request.inputs, request.tensors, strict=False))

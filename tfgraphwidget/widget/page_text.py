@@ -69,11 +69,7 @@ CLONE_CHOICES = {
 
 
 def on_page(sentence: str) -> str:
-    """A sentence in the words of the page.
-
-    Args:
-        sentence: A `Sentence`; a text without fields stays as it is.
-    """
+    """A sentence in the words of the page; a text without fields stays as it is."""
     return sentence.render(_words) if isinstance(sentence, Sentence) else sentence
 
 
@@ -88,11 +84,7 @@ def _words(field: Field) -> str:
 
 
 def reply_on_page(reply: _Reply) -> _Reply:
-    """A reply whose sentences are in the words of the page.
-
-    Args:
-        reply: The reply, or a part of one.
-    """
+    """A reply, or a part of one, whose sentences are in the words of the page."""
     names = [field.name for field in dataclasses.fields(reply)]  # type: ignore[arg-type]
     values: dict[str, Any] = {name: getattr(reply, name) for name in names}
     changed = {
@@ -112,10 +104,8 @@ def _value_on_page(value: Any) -> Any:
 
 
 def control(method: str) -> str:
-    """The control of the page that does what a method of the editor does; "" if it has none.
-
-    Returns:
-        What the control says.
+    """What the control of the page says that does what a method of the editor does; "" if it has
+    none.
     """
     button = BUTTONS.get(_COMMANDS.get(method, method))
     return button.name if button else CONTROLS.get(method, "")

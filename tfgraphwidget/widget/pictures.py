@@ -37,10 +37,8 @@ def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureRep
 
 
 def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
-    """Draw the graph, or an area of the drawing, as an SVG, PNG or PDF file.
-
-    Raises:
-        GraphEditError: For an area that no screen can show, colors that are none.
+    """Draw the graph, or an area of the drawing, as an SVG, PNG or PDF file. Raises GraphEditError
+    for an area that no screen can show, and colors that are none.
     """
     from tfgraphwidget.scene.rendering import picture_files
 

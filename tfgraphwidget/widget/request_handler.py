@@ -17,7 +17,12 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.cost_requests import CostRequests
-from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, renamed_prefixes
+from tfgraphwidget.widget.edit_requests import (
+    EditRequests,
+    by_new_name,
+    renamed_prefixes,
+    selection_of,
+)
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
 from tfgraphwidget.widget.inspector import Inspector
@@ -310,10 +315,8 @@ class RequestHandler:
         if command == "nothing":
             editor.view.show()
         else:
-            if not names and editor.selection is None:
-                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
             (editor.view.hide if command == "hide" else editor.view.show_only)(
-                *(names or (editor.selection,))
+                *(names or (selection_of(editor),))
             )
 
     def _apply_edit(self, request: p.Edit) -> Answer:

@@ -188,21 +188,15 @@ def check_name(name: str, kind: SaveFormat) -> str:
 
 
 def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[SaveFormat]:
-    """The formats by their groups: in each the file's own first, and last those that cannot be
-    written now.
-
-    Args:
-        path: The file that was opened; None for what was opened in a notebook.
-
-    Returns:
-        The formats with a proposed name each, or with the reason why it cannot be written.
+    """The formats, with a proposed name each or the reason why it cannot be written, by their
+    groups: in each that of the opened file, if any, first, and last those that cannot be written
+    now.
     """
     stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
-    own = (
-        "saved_model"
-        if path is None or is_saved_model(path)
-        else _OWN.get(path.suffix.lower(), "graph")
-    )
+    if path is None or is_saved_model(path):
+        own = "saved_model"
+    else:
+        own = _OWN.get(path.suffix.lower(), "graph")
     # A file with its edits: saved under its own name again it loses nothing.
     editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
     formats, guessed = [], frozen_outputs(editor)
@@ -309,10 +303,8 @@ def is_saved_model(path: Path) -> bool:
 
 
 def output_stem(path: Path) -> str:
-    """The beginning of proposed file names: for a SavedModel, the directory's name.
-
-    Args:
-        path: The path of the file that was opened.
+    """The beginning of proposed file names for the file that was opened: for a SavedModel, the
+    directory's name.
     """
     if path.stem == "saved_model" and is_saved_model(path):
         return path.parent.name or path.stem

@@ -13,7 +13,7 @@ from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
 from tfgraphwidget.hierarchy import TRAINS
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.edit_requests import tensor_type
+from tfgraphwidget.widget.edit_requests import selection_of, tensor_type
 from tfgraphwidget.widget.page_text import on_page
 
 if TYPE_CHECKING:
@@ -59,12 +59,8 @@ class SelectionRequests:
         return new if old is None or command == "set" else old | new
 
     def like(self, names: tuple[str, ...]) -> p.Likeness:
-        """The pattern of some items, or of the selection. Raises GraphEditError where they make
-        none.
-
-        Args:
-            names: The names of ops, and with a slash at the end of scopes and groups; () for the
-                selection.
+        """The pattern of ops, and with a slash at the end of scopes and groups, or of the
+        selection. Raises GraphEditError where they make none.
         """
         ops = tuple(name for name in names if not name.endswith("/"))
         scopes = tuple(name for name in names if name.endswith("/"))
@@ -78,10 +74,6 @@ class SelectionRequests:
 
         Those are proposed that the forward computation reads, not only gradients and summaries;
         they come first.
-
-        Args:
-            side: The inputs or the outputs of the selection.
-            name: The name of an op, a scope or a group.
         """
         editor, names = self._editor, self._crossing(side, name)
         index, view = editor._core.index, editor._core.view
@@ -109,15 +101,9 @@ class SelectionRequests:
         )
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
-        """Mark an item as input or output, or no more if it is; see `protocol.Mark`.
-
-        Args:
-            name: The item's name; with a slash at its end a scope or a group.
-            tensors: The tensors of it that are meant; () for those that cross its border.
-
-        Raises:
-            UnknownName: There is no such item.
-            NoPath: No value goes through it.
+        """Mark an item, with a slash at its end a scope or a group, or these of its tensors, as
+        input or output, or no more if it is; see `protocol.Mark`. Raises UnknownName, and NoPath
+        where no value goes through it.
         """
         editor, view = self._editor, self._editor._core.view
         names = tensors or self._crossing(side, name)
@@ -154,20 +140,15 @@ class SelectionRequests:
         return selection
 
     def derive(self, command: str) -> None:
-        """Make a new selection from the present one.
-
-        Args:
-            command: "clear", "boundary", "path", "shortest", "invert", "scope", or the name of a
-                method of `Selection`.
+        """Make a new selection from the present one by "clear", "boundary", "path", "shortest",
+        "invert", "scope", or the name of a method of `Selection`.
         """
-        editor, old = self._editor, self._editor.selection
+        editor = self._editor
         if command == "clear":
             editor.selection = None
             return
-        if old is None:
-            old = editor.ops()
-            if command != "invert":
-                raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        inverts_all = command == "invert" and editor.selection is None
+        old = editor.ops() if inverts_all else selection_of(editor)
         match command:
             case "boundary":
                 inputs, outputs = old.boundary
@@ -275,9 +256,6 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
 def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
     """Select, hide or show only what a query finds; whether the drawing is another now. Raises
     GraphEditError.
-
-    Args:
-        request: The query and what to do with its matches.
     """
     ops, old = editor.find(request.text), editor.selection
     match request.use:

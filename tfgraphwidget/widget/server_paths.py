@@ -78,15 +78,9 @@ def _short(text: str) -> str:
 
 
 def path_from(path: Path, folder: Path) -> str:
-    """A path as it can be typed where paths are relative to a folder.
-
-    Args:
-        path: The path of a file or folder.
-
-    Returns:
-        The path in the folder, "" for the folder itself; from the folder upwards ("../data/x.npy")
-        for one beside it; the absolute path for one that has nothing but the root of the disk in
-        common with it.
+    """A path as it can be typed where paths are relative to a folder: "" for the folder itself,
+    from there upwards ("../data/x.npy") for one beside it, and the absolute path for one that has
+    nothing but the root of the disk in common with it.
     """
     there, here = path.parent.resolve() / path.name, folder.resolve()
     if path.resolve() == here:

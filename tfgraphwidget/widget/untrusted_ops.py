@@ -36,10 +36,8 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     effects, total = list(untrusted.effects), untrusted.total
     if not total:  # they are in functions that no op calls
         uncalled = list(effects_of(index, trust).of_library())
-        effects, total = (
-            [effect for effect in Effect if any(op.effect is effect for op in uncalled)],
-            len(uncalled),
-        )
+        effects = [effect for effect in Effect if any(op.effect is effect for op in uncalled)]
+        total = len(uncalled)
     deeds = _join([_DEEDS[effect] for effect in effects]) or "do more than compute"
     ops = f" ({count_text(total, 'op')})" if total else ""
     return (
@@ -51,9 +49,6 @@ def untrusted_sentences(editor: GraphEditor) -> str:
 def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
     """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first
     few sentences.
-
-    Args:
-        name: The name of an op or a scope.
     """
     view = editor._core.view
     untrusted = untrusted_ops(view.index, editor._core.source.trust)

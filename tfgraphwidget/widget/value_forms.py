@@ -21,6 +21,7 @@ from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sentences import NO_VALUES
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_requests import selection_of
 from tfgraphwidget.widget.feed_values import (
     ArraySpec,
     array_spec,
@@ -71,14 +72,9 @@ class ValueForms:
         return p.FeedField(tensor, dtype, shape_text(shape), feed, fitting[:_MOST_NAMES])
 
     def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, object]:
-        """The values of a form by tensor, and for other placeholders those that were fed last.
-
-        Args:
-            feeds: The fields of the form, which are remembered.
-            name: The op that is looked at, "" for the selection, None for a measurement.
-
-        Raises:
-            InvalidArgument: A value does not fit.
+        """The values of a form, which are remembered, by tensor, and for other placeholders those
+        that were fed last; `name` is the op that is looked at, "" for the selection, None for a
+        measurement. Raises InvalidArgument for one that does not fit.
         """
         placeholders = self._editor._core.evaluator.placeholders(
             None if name is None else self._tensors(name)
@@ -133,11 +129,7 @@ class ValueForms:
         return np.array(self._editor.inspect(op).array())
 
     def _tensors(self, name: str) -> Any:
-        if name:
-            return name
-        if self._editor.selection is None:
-            raise GraphEditError("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        return self._editor.selection
+        return name or selection_of(self._editor)
 
     def _spec(self, tensor: str) -> tuple[str, Shape]:
         index, (op, port) = self._editor._core.index, split_tensor(tensor)
@@ -158,11 +150,10 @@ class ValueForms:
         is_made = feed.kind not in ("variable", "file")
         with _field(feed, "shape" if is_made else "source"):
             if not is_made:
-                value = (
-                    self._variable(feed)
-                    if feed.kind == "variable"
-                    else _from_file(feed, self._exporter.folder)
-                )
+                if feed.kind == "variable":
+                    value = self._variable(feed)
+                else:
+                    value = _from_file(feed, self._exporter.folder)
                 return feed_array(value, feed.tensor, feed.source, dtype, static)
             shape = _shape(feed, static)
         with _field(feed, "low"):

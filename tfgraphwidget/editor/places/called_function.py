@@ -20,7 +20,6 @@ from tfgraphwidget.graph import (
     TRAINABLE,
     GraphIndex,
     Member,
-    build,
     called_functions,
     handles_of_one,
     listed_variables,
@@ -28,7 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.sources import Body, body_index, open_function
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -100,14 +99,7 @@ class CalledFunction:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
-        index = build(
-            body.nodes(),
-            *body.collections(),
-            typing=body.typing,
-            functions=body.functions(),
-            extras=body,
-            origin=self,
-        )
+        index = body_index(body, origin=self)
         boundary = tuple(body.arguments), dict(body.returns)
         return runtime.functions.edited_function.Edition(body.function(name), body, index, boundary)
 
@@ -251,20 +243,17 @@ class CalledFunction:
         uncalled = {
             function.signature.name for function in alone.remove.functions
         } & root.first.functions
-        return (
-            alone
-            if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled))
-            else call
-        )
+        if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled)):
+            return alone
+        return call
 
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = (
-            caller._of_root(edits.Patch(), change)
-            if isinstance(caller, CalledFunction)
-            else caller.fit(change)
-        )
+        if isinstance(caller, CalledFunction):
+            outer = caller._of_root(edits.Patch(), change)
+        else:
+            outer = caller.fit(change)
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: edits.Patch) -> edits.Patch:
@@ -318,15 +307,9 @@ class CalledFunction:
     def apply(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[str, ...]:
-        """Apply a patch, and what it changes in the calling graph, as steps of an edit.
-
-        Args:
-            patch: What `fit` returned. `patch.caller` is the change of the calling graph.
-            renew: Whether the session is renewed where it has run changed ops; the calling graph
-                does it.
-
-        Returns:
-            A sentence for each thing that the edit loses.
+        """Apply a patch that `fit` returned, and what it changes in the calling graph, its
+        `caller`, as steps of an edit; a sentence for each thing that the edit loses. The calling
+        graph renews the session where that has run changed ops.
         """
         assert patch.caller is not None  # `fit` has put it there
         # Which another editor may have edited since it was undone.
@@ -357,14 +340,9 @@ class CalledFunction:
     def revert(
         self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[edits.Patch, tuple[str, ...]]:
-        """Undo the last edit of the body, and what it changed in the calling graph.
-
-        Args:
-            renew: Whether the session is renewed where it has run changed ops; the calling graph
-                does it.
-
-        Returns:
-            The patch that undoes the edit, and a sentence for each thing that the undo loses.
+        """Undo the last edit of the body, and what it changed in the calling graph, which renews
+        the session; the patch that undoes the edit, and a sentence for each thing that the undo
+        loses.
         """
         assert patch.caller is not None
         inverse, losses = self.caller.revert(patch.caller, steps, renew=renew)
@@ -389,13 +367,8 @@ def _changes_ops(patch: edits.Patch) -> bool:
 
 
 def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch | None:
-    """The changes that a patch of `place` makes in another graph, which calls it.
-
-    Args:
-        place: The target that the patch is for.
-
-    Returns:
-        The part of the patch that changes `target`; None when `target` does not call `place`.
+    """The part of a patch of `place` that changes `target`, which calls it; None when it does
+    not.
     """
     while place is not target and isinstance(place, CalledFunction) and patch.caller is not None:
         place, patch = place.caller, patch.caller

@@ -16,7 +16,7 @@ from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
+from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import either
@@ -71,11 +71,7 @@ class OpenedFunction(NodeDefGraph):
         super().__init__(self._read())
 
     def _read(self) -> GraphIndex:
-        body = self.source.body
-        parts = body.nodes(0), *body.collections(), frozenset[str]()
-        return build(
-            *parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root
-        )
+        return sources.body_index(self.source.body, origin=self._root)
 
     def is_outdated(self) -> bool:
         """Whether the function has changed since it was read, which edits then start from."""
@@ -150,11 +146,7 @@ class OpenedFunction(NodeDefGraph):
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Hold nothing: the patch, which a history has, holds what a Python function has made.
-
-        Args:
-            patch: The change that brings the ops in.
-        """
+        """Hold nothing: the patch, which a history has, holds what a Python function has made."""
 
     def hidden_names(self) -> frozenset[str]:
         """No names: NodeDefs are never hidden."""
@@ -234,10 +226,8 @@ class FileGraph(OpenedFunction):
         """The hash tables that the file's own restoring ops fill, and no initializer: original name
         to present name.
         """
-        stored, is_importable = (
-            self.source.stored,
-            self.source.revive is not None and not self.source.live_refusal,
-        )
+        stored = self.source.stored
+        is_importable = self.source.revive is not None and not self.source.live_refusal
         if stored is None or stored.folder() is None or not is_importable:
             return {}  # a notice says then that they are empty
         new_names = edits.rewire.new_names(self.patches, {})
@@ -267,11 +257,7 @@ class FileGraph(OpenedFunction):
     def revert(
         self, patch: Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit; what a closed session held goes by the names before.
-
-        Args:
-            renew: Without effect, as NodeDefs have no session.
-        """
+        """Undo the last edit; what a closed session held goes by the names before."""
         self._rename_closed({new: old for old, new in patch.renamed}, steps)
         return super().revert(patch, steps, renew=renew)
 
@@ -345,10 +331,8 @@ class FileGraph(OpenedFunction):
         return self._open_present_file().live_refusal if refusal and self.patches else refusal
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the present names of their handles.
-
-        Args:
-            patches: The edits of the file, oldest first.
+        """Readers of a file's values of variables, by the present names of their handles after its
+        edits.
         """
         stored, origins = self.source.stored, dict[str, str | Callable[[], object]]()
         for patch in patches:

@@ -142,9 +142,8 @@ class LiveGraph:
         if source.session is not None:
             sessions.variable_values.check_session(source.session, source.live())
             sessions.watch_partial_runs(source.session)
-        self._members: list[
-            tuple[Patch, Members]
-        ] = []  # patches, and what collections held before each
+        # Patches, and what collections held before each.
+        self._members: list[tuple[Patch, Members]] = []
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of
@@ -273,9 +272,8 @@ class LiveGraph:
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = edits.without_hidden(collections, variables, hidden)
         record = self._record()
-        if (
-            record.functions
-        ):  # who imports what was saved before an undo calls functions that the undo has hidden
+        if record.functions:
+            # Who imports what was saved before an undo calls functions that the undo has hidden.
             record.functions -= reachable_functions(body.functions(), body, nodes).keys()
             record.failed_functions &= record.functions
         functions = body.functions() - record.functions
@@ -409,11 +407,7 @@ class LiveGraph:
             live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
     def begin_new_variables(self, patches: Sequence[Patch], loaded: Collection[str]) -> None:
-        """Run the initializers of variables that edits added and that got no value.
-
-        Args:
-            loaded: The handle ops of the variables into which values were loaded.
-        """
+        """Run the initializers of variables that edits added and into which no value was loaded."""
         session, new_names = self.source.session, edits.rewire.new_names(patches, {})
         begun = [
             v
@@ -434,10 +428,8 @@ class LiveGraph:
         live.traced_ops.initialize(sessions.TimedSession(session), new, ())
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:
-        """Raise SessionRefused when the session could not place what a patch adds, as `apply` does.
-
-        Args:
-            origin: The live graph that it copies from; None for a file.
+        """Raise SessionRefused when the session could not place what a patch adds, as `apply` does;
+        `origin` is the live graph that it copies from, None for a file.
         """
         live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
 
@@ -662,11 +654,7 @@ class LiveGraph:
         return file, (_SESSION_CLOSED, *losses)
 
     def return_to_file(self, steps: Transaction) -> bool:
-        """Become the file that was imported again, unless more was added; whether it did.
-
-        Args:
-            steps: The transaction of the step for it.
-        """
+        """Become the file that was imported again, unless more was added; whether it did."""
         if (
             self.file is None
             or self._has_undone
@@ -744,11 +732,7 @@ class LiveGraph:
         return index
 
     def keep_alive(self, patch: Patch) -> None:
-        """Let TensorFlow's graph hold what a Python function made, as long as its ops may run.
-
-        Args:
-            patch: The change that brings the ops in.
-        """
+        """Let TensorFlow's graph hold what a Python function made, as long as its ops may run."""
         for trace in (
             *(trace for _, trace in patch.traces),
             *([] if patch.traced is None else [patch.traced]),
@@ -760,10 +744,8 @@ class LiveGraph:
         return self.index.reserved
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:
-        """Sentences on changes that TensorFlow cannot follow.
-
-        Args:
-            renewed: Whether a session that has run the changed ops was renewed.
+        """Sentences on changes that TensorFlow cannot follow, in a session that was renewed or
+        not.
         """
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []

@@ -52,15 +52,8 @@ class NodeDefGraph:
         origin: Graph | None = None,  # noqa: ARG002
         renew: bool = True,  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """Apply a patch as a step of an edit.
-
-        Args:
-            load: Without effect, as the patch has readers of the values.
-            origin: Without effect, as NodeDefs are all of it.
-            renew: Without effect, as NodeDefs have no session.
-
-        Returns:
-            (), as nothing is lost.
+        """Apply a patch, which has readers of the values, as a step of an edit; nothing is lost, as
+        NodeDefs have no session.
         """
         number, before = len(self._patches), self.index
         self.index = _index_after(before, patch)
@@ -85,14 +78,7 @@ class NodeDefGraph:
         *,
         renew: bool = True,  # noqa: ARG002
     ) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit.
-
-        Args:
-            renew: Without effect, as NodeDefs have no session.
-
-        Returns:
-            The patch that undoes the edit, and (), as nothing is lost.
-        """
+        """Undo the last edit; the patch that does, and (), as nothing is lost."""
         assert self._patches[-1] is patch  # a history is the only one that edits its draft
         after, self.index = self.index, self._state(len(self._patches) - 1)
         self._patches.pop()
@@ -131,9 +117,8 @@ def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
         extras = with_contexts(extras, contexts)
     if add.runners or remove.runners:
         others = list(index.extras.runners())
-        for runner in (
-            remove.runners
-        ):  # there may be two alike; one that is not there is ignored, as in a live graph
+        for runner in remove.runners:
+            # There may be two alike; one that is not there is ignored, as in a live graph.
             if runner in others:
                 others.remove(runner)
         extras = with_runners(extras, (*others, *add.runners))

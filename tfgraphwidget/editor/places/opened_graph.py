@@ -76,11 +76,7 @@ class OpenedGraph:
         return self.place.graph()
 
     def become(self, file: Any) -> None:  # a FileGraph
-        """Let the graph be a file again that TensorFlow has not imported.
-
-        Args:
-            file: The file as it was when it was imported.
-        """
+        """Let the graph be a file again, as it was when TensorFlow imported it."""
         if self.place is not file:
             file.close_session()
             self.place = file
@@ -101,11 +97,8 @@ class OpenedGraph:
         return self.place.fit(patch)
 
     def refit(self, patch: Patch, steps: Transaction) -> Patch:
-        """The patch of an undone edit, if TensorFlow has imported the file since.
-
-        Args:
-            steps: The transaction of the redo; where only the file can take the patch, the graph is
-                the file again.
+        """The patch of an undone edit, if TensorFlow has imported the file since. Where only the
+        file can take the patch, the graph is the file again, as a step of the redo.
         """
         try:
             return self.place.refit(patch)
@@ -123,25 +116,15 @@ class OpenedGraph:
         origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
-        """Apply a patch and load the values of new variables, as steps of an edit.
-
-        Args:
-            load: Loads the values. It is called when the ops are in the graph.
-            origin: The graph that has the originals of copied ops, if it is another one.
-
-        Returns:
-            A sentence for each thing that is lost.
+        """Apply a patch and load the values of new variables, as steps of an edit; see
+        `LiveGraph.apply`.
         """
         return self.place.apply(patch, steps, load=load, origin=origin, renew=renew)
 
     def revert(
         self, patch: Patch, steps: Transaction, *, renew: bool = True
     ) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit. On a live graph what it added is hidden.
-
-        Returns:
-            The patch that undoes the edit, and a sentence for each thing that the undo loses.
-        """
+        """Undo an edit; see `LiveGraph.revert`."""
         return self.place.revert(patch, steps, renew=renew)
 
     def reserve(self, names: Iterable[str]) -> None:
@@ -201,10 +184,8 @@ class OpenedGraph:
         )
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the present names of their handles.
-
-        Args:
-            patches: The edits of the file, oldest first.
+        """Readers of a file's values of variables, by the present names of their handles after its
+        edits.
         """
         return self.place.value_readers(patches)
 
@@ -218,11 +199,8 @@ class OpenedGraph:
         return self.saved.names(self.place.patches)
 
     def load_saved_values_of(self, patch: Patch) -> None:
-        """Load the saved editor's values into the variables that an edit has added.
-
-        Args:
-            patch: The edit, one of those of the archive that are made again: later ones read the
-                values.
+        """Load the saved editor's values into the variables that an edit of the archive has added,
+        as it is made again: later ones read the values.
         """
         self.saved.load_into_new(self.index, patch)
 

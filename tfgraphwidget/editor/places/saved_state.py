@@ -27,28 +27,22 @@ class SavedState:
         self.edits: tuple[Patch, ...] | None = None
 
     def names(self, edits: Sequence[Patch]) -> dict[str, str]:
-        """The names that ops had when the editor was written, by those that they have now.
-
-        Args:
-            edits: The edits that are in force, oldest first.
+        """The names that ops had when the editor was written, by those that they have after these
+        edits.
         """
         saved = self._source.saved_editor
         if saved is None:
             return {}
         names = (*saved.values, *saved.tables, *saved.iterators)
-        return (
-            {name: name for name in names}
-            if self.edits is None
-            else _names_after(names, self.edits, edits)
-        )
+        if self.edits is None:
+            return {name: name for name in names}
+        return _names_after(names, self.edits, edits)
 
     def values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
-        """The saved editor's values of variables, by the present names of their handle ops.
+        """The saved editor's values of variables, by the names of their handle ops after these
+        edits.
 
         A variable that an edit had removed has its value again when that edit is undone.
-
-        Args:
-            edits: The edits that are in force, oldest first.
         """
         saved, before = self._source.saved_editor, self.edits
         if saved is None:
@@ -62,11 +56,8 @@ class SavedState:
         return removed | {now: saved.values[name] for now, name in names if name in saved.values}
 
     def load_into_new(self, index: GraphIndex, patch: Patch) -> None:
-        """Load the saved editor's values into the variables that an edit has added.
-
-        Args:
-            patch: The edit, one of those of the archive that are made again: later ones read the
-                values.
+        """Load the saved editor's values into the variables that an edit of the archive has added,
+        as it is made again: later ones read the values.
         """
         graph, session = self._source.graph, self._source.session
         if graph is None or session is None:
@@ -79,11 +70,7 @@ class SavedState:
         )
 
     def load(self, index: GraphIndex, edits: Sequence[Patch]) -> None:
-        """Load what the saved editor's session held, also into what edits have added.
-
-        Args:
-            edits: The edits that are in force, oldest first.
-        """
+        """Load what the saved editor's session held, also into what edits have added."""
         source, saved = self._source, self._source.saved_editor
         if saved is None or source.graph is None or source.session is None:
             return
@@ -91,13 +78,11 @@ class SavedState:
         names = {now: name for now, name in self.names(edits).items() if now in ids}
         values = {name: tensor for name, tensor in self.values(edits).items() if name in ids}
         tables = [op for op, name in names.items() if name in saved.tables]
-        if (
-            source.stored is not None and source.stored.folder() is not None
-        ):  # whose import has filled all others
+        if source.stored is not None and source.stored.folder() is not None:
+            # Whose import has filled all others.
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        if (
-            not edits and not saved.edits and source.stored is not None
-        ):  # the import has loaded these
+        if not edits and not saved.edits and source.stored is not None:
+            # The import has loaded these.
             values = {
                 name: tensor
                 for name, tensor in values.items()
@@ -125,23 +110,16 @@ def _names_after(
     common = 0
     while common < min(len(before), len(after)) and before[common] is after[common]:
         common += 1
+    changes = [
+        ({now: old for old, now in patch.renamed}, patch.add.nodes)
+        for patch in reversed(before[common:])
+    ]
+    changes += [(dict(patch.renamed), patch.remove.nodes) for patch in after[common:]]
     current = {name: name for name in names}
-    for patch in reversed(before[common:]):
-        old_names, new = (
-            {now: old for old, now in patch.renamed},
-            {node.name for node in patch.add.nodes},
-        )
+    for new_names, nodes in changes:
+        lost = {node.name for node in nodes} - new_names.keys()
         current = {
-            name: old_names.get(now, now)
-            for name, now in current.items()
-            if now in old_names or now not in new
-        }
-    for patch in after[common:]:
-        new_names, removed_ops = dict(patch.renamed), {node.name for node in patch.remove.nodes}
-        current = {
-            name: new_names.get(now, now)
-            for name, now in current.items()
-            if now in new_names or now not in removed_ops
+            name: new_names.get(now, now) for name, now in current.items() if now not in lost
         }
     return {now: name for name, now in current.items()}
 

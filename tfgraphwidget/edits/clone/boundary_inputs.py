@@ -119,11 +119,7 @@ def boundary_inputs(
     """Find how copies get the tensors that they read from outside.
 
     Args:
-        ops: The numbers of the ops to copy.
         shared: Ops whose state is shared; none of them becomes a placeholder.
-
-    Returns:
-        The inputs.
 
     Raises:
         UnknownName: A tensor is not in the graph.
@@ -132,11 +128,10 @@ def boundary_inputs(
     part, op_names = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
     replaced = _replacements(clone, index, target, part)
-    inner = (
-        [name for name in part.inside if _is_cut(name, cut)]
-        if any(op in op_names for op, _ in cut)
-        else []
-    )
+    if any(op in op_names for op, _ in cut):
+        inner = [name for name in part.inside if _is_cut(name, cut)]
+    else:
+        inner = []
     outside = [name for name in (*part.inputs, *inner) if _op_and_port(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return BoundaryInputs(tuple(outside), cut, replaced, {}, ())
@@ -254,9 +249,6 @@ def _check_fit(
 def compatible(one: Shape, other: Shape) -> bool:
     """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown
     dimension.
-
-    Args:
-        one: One shape; None for an unknown rank.
     """
     if one is None or other is None:
         return True
@@ -277,9 +269,6 @@ def placeholder(
 
     Args:
         way_out: The end of its sentence, where no part is copied.
-
-    Returns:
-        The NodeDef.
 
     Raises:
         GraphEditError: The tensor cannot be fed; the class is `refusal`.
@@ -313,11 +302,7 @@ def placeholder(
 
 
 def copied_frame_names(old: Iterable[str], into: str, target: GraphIndex) -> dict[str, str]:
-    """Find frame names for copied loops that no loop of the target has.
-
-    Returns:
-        Frame name -> frame name of the copy.
-    """
+    """Frame name -> name in the copy, which no loop of the target has."""
     old = list(old)
     if not old:
         return {}

@@ -79,11 +79,7 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 
 
 def check_modes(variables: object) -> None:
-    """Raise GraphEditError for what is not a mode.
-
-    Args:
-        variables: The mode, or the modes by name, as the caller passed them.
-    """
+    """Raise GraphEditError for modes of variables, or one mode, that are none."""
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
         modes = [
@@ -98,13 +94,8 @@ def check_modes(variables: object) -> None:
 
 
 def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> frozenset[int]:
-    """Find the state that a copy shares with the original.
-
-    Returns:
-        The ops that hold the state.
-
-    Raises:
-        GraphEditError: `variables` names no state of the part.
+    """The ops that hold the state which a copy shares with the original. Raises GraphEditError
+    where `variables` names no state of the part.
     """
     # A stack of a loop lives for one step, and is each loop's own.
     persistent = persistent_state(index)
@@ -274,11 +265,10 @@ class Clone(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        part = (
-            f"{subject_text(self.inputs)} … {subject_text(self.outputs)}"
-            if self.selection is None
-            else ""
-        )
+        if self.selection is None:
+            part = f"{subject_text(self.inputs)} … {subject_text(self.outputs)}"
+        else:
+            part = ""
         subject = subject_text(self.selection).replace(" ops", " selected ops")
         copies = f", {self.times} copies" if self.times else ""
         shared = ", with shared variables" if self.variables == "shared" else ""
@@ -428,15 +418,11 @@ class _CloneSource:
             index.op(name) for name in (*clone.inputs, *self.inputs.instead_names)
         )
         kinds = dict(shared_state(index, op_set, boundary_ops))
-        persistent, first = (
-            persistent_state(index),
-            needed_ops(index, (), [v.initializer for v in self.variables if v.initializer]),
-        )
-        stays, own, inner = (
-            first_copy.copier.stays,
-            clone.variables != "shared",
-            first_copy.in_functions,
-        )
+        persistent = persistent_state(index)
+        first = needed_ops(index, (), [v.initializer for v in self.variables if v.initializer])
+        stays = first_copy.copier.stays
+        own = clone.variables != "shared"
+        inner = first_copy.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
@@ -510,11 +496,10 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
             copied = complete_blocks(index, op_set, cut)
         return copied, frozenset()
     none_own = clone.variables == "shared"
-    rest = (
-        without_shared(index, inside, shared)
-        if none_own
-        else complete_state(index, inside, boundary_ops, shared)
-    )
+    if none_own:
+        rest = without_shared(index, inside, shared)
+    else:
+        rest = complete_state(index, inside, boundary_ops, shared)
     copied = complete_blocks(index, rest, cut)
     return copied, frozenset(op_set) - copied
 

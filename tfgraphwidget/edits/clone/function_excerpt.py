@@ -79,14 +79,6 @@ def excerpt(
     `reused` names the ops whose state or value is at hand: captured variables, tables, tensors.
     Without inputs it takes those of the function's `arguments` that are needed. Raises UnknownName,
     NoPath, and NotClonable for what cannot stand alone.
-
-    Args:
-        reused: The ops whose state or value is known outside.
-        inputs: Ops or tensors; () for the arguments that are needed.
-        outputs: Ops or tensors.
-
-    Returns:
-        The excerpt.
     """
     if not outputs:
         raise NoPath(
@@ -153,11 +145,10 @@ def _ops_to_copy(index: GraphIndex, roots: list[int], cut: list[Tensor], exclude
 def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -> NotClonable:
     """The refusal that names the argument, and the tensors that have to be inputs too."""
     hanging = traversal.forward(index, np.flatnonzero(read & is_open), within=read)
-    downstream = (
-        traversal.forward(index, traversal.consumers_of(index, cut), within=read)
-        if cut
-        else ~hanging & read
-    )
+    if cut:
+        downstream = traversal.forward(index, traversal.consumers_of(index, cut), within=read)
+    else:
+        downstream = ~hanging & read
     edges = zip(
         index.inputs.owner.tolist(), index.inputs.values.tolist(), index.ports.tolist(), strict=True
     )

@@ -123,12 +123,7 @@ def copy_functions(
     of the target's state, as `state_keys` returns them; those that the copies take are added.
 
     Args:
-        apart: Whether v2 loops and conditionals get separate bodies.
         again: Whether an earlier copy of the same patch has bodies of the originals' names.
-        used_keys: The keys of the target's state; the new ones are added.
-
-    Returns:
-        The functions.
     """
     if not index.functions:
         return FunctionCopies()
@@ -198,9 +193,8 @@ def _names_in_target(
     differ = [name for name in there if elsewhere and target.extras.function(name) != bodies[name]]
     calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
     pending = [*functions, *sorted(differ)]
-    while (
-        pending
-    ):  # a function that calls one with a new name must change too, and so have a new name itself
+    while pending:
+        # A function that calls one with a new name must change too, and so have a new name itself.
         name = pending.pop()
         if names.get(name, name) == name:
             names[name] = take_free_name(
@@ -211,12 +205,8 @@ def _names_in_target(
 
 
 def state_keys(index: GraphIndex, scope: str) -> set[str]:
-    """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower
-    case.
-
-    Args:
-        scope: The name scope in which new keys are to be; those that no new key can be are left
-            out.
+    """The keys of the state of a graph and its functions (shared_names, or names of ops), in lower
+    case, without those that no new key in the name scope can be.
     """
     inner = (
         node for name in sorted(index.functions) for node in index.extras.function(name).node_def

@@ -218,11 +218,10 @@ class NodeCopier:
         read often.
         """
         op, port = split_input(text)
-        replacement = (
-            None
-            if port < 0
-            else self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
-        )
+        if port < 0:
+            replacement = None
+        else:
+            replacement = self.replacements.get((op, port), self.replacements.get((op, ANY_PORT)))
         if replacement is not None:
             new = replacement or text
         elif op in self.names:
@@ -353,10 +352,8 @@ def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
 
 
 def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
-    """Make a NodeDef call library functions under their new names.
-
-    Args:
-        functions: The new names of functions by the old ones.
+    """Make a NodeDef call library functions under their new names, which `functions` has by the old
+    ones.
     """
     if node.op in functions:
         node.op = functions[node.op]

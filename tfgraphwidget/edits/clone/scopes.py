@@ -24,14 +24,8 @@ _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
 
 def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) -> None:
-    """Check that name scopes are valid and free.
-
-    Args:
-        scopes: The scopes, all of the same depth.
-        may_be_root: Whether "" is allowed.
-
-    Raises:
-        NameTaken: A scope is not valid, or is taken.
+    """Raise NameTaken for name scopes, all of the same depth, of which one is not valid or not
+    free.
     """
     names_in_use: set[str] | None = None
     for scope in scopes:
@@ -49,20 +43,12 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             )
         names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
         if scope.lower() in names_in_use:
-            free = free_name(scope, names_in_use)
-            raise NameTaken(
-                f"The name {scope!r} is taken in this graph; {free!r} is free.",
-                [scope],
-                name=scope,
-                free=free,
-            )
+            raise NameTaken.in_graph(scope, free_name(scope, names_in_use))
 
 
 def check_own_scope(command: Command, index: GraphIndex) -> None:
-    """Check that the scope `into` of a command is valid and free.
-
-    Raises:
-        NameTaken: It is not; `fixes` has the same command with a free one.
+    """Raise NameTaken where the scope `into` of a command is not valid or not free; `fixes` has the
+    same command with a free one.
     """
     try:
         check_free(index, getattr(command, "into", ""))
@@ -83,9 +69,6 @@ def check_size(ops: int, copies: int) -> None:
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
     """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is
     "copy".
-
-    Args:
-        scope: A name scope; names are of as many parts as it has.
     """
     depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
     if depth not in names_by_depth:
@@ -107,17 +90,8 @@ def _names_at(index: GraphIndex, depth: int) -> Iterator[str]:
 def copied_names(
     index: GraphIndex, ops: Iterable[int], src_scope: str, into: str
 ) -> dict[str, str]:
-    """Name the copies of ops: `src_scope/foo` becomes `into/foo`.
-
-    Args:
-        src_scope: The scope that is removed from their names.
-        into: The name scope of the copies; "" for the root.
-
-    Returns:
-        Name -> name of the copy.
-
-    Raises:
-        NotClonable: An op is not in `src_scope`.
+    """Name -> name of the copy: `src_scope/foo` becomes `into/foo`. Raises NotClonable for an op
+    that is not in `src_scope`.
     """
     prefix = f"{into}/" if into else ""
     old = f"{src_scope.rstrip('/')}/" if src_scope else ""
@@ -148,13 +122,8 @@ class DeviceOptions(Protocol):
 def copied_devices(
     clone: DeviceOptions, index: GraphIndex, ops: Collection[int], k: int
 ) -> dict[str, str] | None:
-    """Find the devices of one copy.
-
-    Returns:
-        Name of the original -> device, for ops that change device; None if all keep theirs.
-
-    Raises:
-        NotClonable: A key of `device` matches no op.
+    """Name of the original -> device of copy `k`, for ops that change device; None if all keep
+    theirs. Raises NotClonable for a key of `device` that matches no op.
     """
     device_option = clone.devices[k] if clone.devices else clone.device
     if device_option is None:

@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     Mask,
     Shape,
     called_functions,
+    collection_ops,
     is_placeholder,
     traversal,
 )
@@ -489,9 +490,8 @@ class _Making:
         self._context, self._values = context, values
         index = self.index = context.index
         self._rewriter = ConsumerRewriter(index)
-        self._nodes: dict[
-            tuple[int, int], NodeDef
-        ] = {}  # by op and input slot: the constant that it reads now
+        # By op and input slot: the constant that it reads now.
+        self._nodes: dict[tuple[int, int], NodeDef] = {}
         self._more: list[NodeDef] = []
         self._functions: list[FunctionDef] = []
         self._renamed: list[tuple[str, str]] = []
@@ -567,11 +567,10 @@ class _Making:
         """The factor and the addend of each channel; None if there are none."""
         values = [self._value(tensor).astype(np.float64) for tensor in fold.parameters]
         if len(values) == 1:
-            shift = (
-                None
-                if fold.shift is None
-                else self._value(fold.shift).astype(np.float64).reshape(-1)
-            )
+            if fold.shift is None:
+                shift = None
+            else:
+                shift = self._value(fold.shift).astype(np.float64).reshape(-1)
             return values[0].reshape(-1), shift
         scale, offset, mean, variance = values
         factor = (scale if fold.has_scale else 1.0) / np.sqrt(variance + fold.epsilon)
@@ -637,11 +636,7 @@ class _Making:
         now = (*after.values(), *self._more)
         read = {split_input(text)[0] for node in now for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
-        protected = {
-            split_tensor(member.name)[0]
-            for members in index.collections.values()
-            for member in members
-        }
+        protected = collection_ops(index)
         protected -= set(variables)
         protected |= {split_tensor(name)[0] for name in self._context.external_tensors}
         late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
@@ -657,11 +652,10 @@ class _Making:
             # Who only waits for a constant that waits for nothing, or for a variable to be read,
             # need not.
             is_idle = index.types[op] in _READS or not late[op]
-            users = (
-                index.consumer_lists[op]
-                if is_idle
-                else [*index.consumer_lists[op], *index.control_consumer_lists[op]]
-            )
+            if is_idle:
+                users = index.consumer_lists[op]
+            else:
+                users = [*index.consumer_lists[op], *index.control_consumer_lists[op]]
             if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]

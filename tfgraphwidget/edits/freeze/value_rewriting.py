@@ -65,14 +65,8 @@ class Naming(Protocol):
 def updated_variables(
     node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None
 ) -> list[VariableValue]:
-    """Find the variables that an op changes.
-
-    Args:
-        references: The references to variables that the op reads, by input.
-        definition: Its OpDef; None if it is not known.
-
-    Returns:
-        One entry for each reference that it changes.
+    """The variables that an op changes, once for each of the `references` to them, by input, that
+    it changes.
     """
     if not references or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
@@ -102,15 +96,8 @@ def forwarded_references(
 def accepts_values(
     node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None
 ) -> bool:
-    """Tell whether an op computes the same from values as from references.
-
-    Args:
-        node: The NodeDef of an op that calls no function and updates no variable.
-        references: The references to variables that the op reads, by input.
-        definition: Its OpDef; None if it is not known.
-
-    Returns:
-        Whether it does.
+    """Whether an op, which calls no function and updates no variable, computes the same from values
+    as from the `references` to variables that it reads, by input.
     """
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
@@ -129,14 +116,8 @@ def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
 def rewrite_node(
     node: NodeDef, references: Mapping[int, VariableValue], naming: Naming
 ) -> list[NodeDef]:
-    """Change a NodeDef in place so that it reads values instead of references.
-
-    Args:
-        references: The references to variables that the op reads, by input.
-        naming: How the graph or function names tensors.
-
-    Returns:
-        The constants that it needs now, then the NodeDef itself.
+    """Change a NodeDef in place so that it reads values instead of `references` to variables, by
+    input; the constants that it needs now, then the NodeDef itself.
     """
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
@@ -176,14 +157,7 @@ def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> No
 
 
 def make_constant(node: NodeDef, dtype: DataType.ValueType) -> TensorProto:
-    """Turn a NodeDef into a Const.
-
-    Args:
-        node: The NodeDef, which is changed in place.
-
-    Returns:
-        The TensorProto of the constant: a scalar, which the caller fills in.
-    """
+    """Turn a NodeDef, in place, into a Const; its TensorProto, a scalar, is to be filled in."""
     value = _change_type(node, "Const", dtype=dtype).attr["value"].tensor
     value.dtype = dtype
     value.tensor_shape.SetInParent()
@@ -253,11 +227,7 @@ class Calls(Protocol):
     """The functions and the ops that call them; see `edits.freeze.variables_to_constants`."""
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type."""
 
     def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
@@ -298,9 +268,8 @@ class ValueRewriter:
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
-        self.assigned: dict[
-            str, str
-        ] = {}  # by op that reads a variable, what was assigned to it before
+        # By op that reads a variable, what was assigned to it before.
+        self.assigned: dict[str, str] = {}
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
         """By input slot the references that an op is given."""
@@ -354,11 +323,10 @@ class ValueRewriter:
         """
         nodes = {node.name: node for node in self.nodes}
         for node in self.nodes:
-            variables = (
-                self._reads.get(node.name, frozenset())
-                if node.op == "ReadVariableOp"
-                else frozenset()
-            )
+            if node.op == "ReadVariableOp":
+                variables = self._reads.get(node.name, frozenset())
+            else:
+                variables = frozenset()
             changing = [op for op, changed in self._updates.items() if changed & variables]
             if (
                 len(changing) == 1
@@ -441,10 +409,8 @@ class ValueRewriter:
                         variable = min(stale)
                         raise GraphEditError(
                             f"Op {consumer!r}{self._place} reads variable {variable!r} after "
-                            f"{op!r} "
-                            "has updated it, which a constant cannot follow; choose outputs that "
-                            "only read "
-                            "variables, or " + KEEP + ".",
+                            f"{op!r} has updated it, which a constant cannot follow; choose "
+                            "outputs that only read variables, or " + KEEP + ".",
                             [consumer, op],
                         )
                     if consumer not in visited:

@@ -173,11 +173,8 @@ class _FunctionUsage:
 def find_writes(
     index: GraphIndex, nodes: Sequence[NodeDef], variables: Mapping[str, VariableValue]
 ) -> dict[str, VariableWrite]:
-    """The first write of each variable that some ops write, directly or in the functions that they
-    call.
-
-    Returns:
-        The writes, by the handle ops of the variables.
+    """The first write of each variable, by its handle op, that some ops write, directly or in the
+    functions that they call.
     """
     usage = _FunctionUsage(index)
     rewriter = ValueRewriter(nodes, dict(variables), GraphNaming(index), usage)
@@ -194,17 +191,15 @@ def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> Non
     gives other results.
 
     Args:
-        writes: The writes of variables that are to become constants.
         keep: How the variable stays one, as the end of a sentence.
     """
     write = next((write for write in writes if write.is_read or write.needs_handle), None)
     if write is None:
         return
-    place = (
-        f" of function {write.function!r}, which op {write.call!r} reaches,"
-        if write.function
-        else ""
-    )
+    if write.function:
+        place = f" of function {write.function!r}, which op {write.call!r} reaches,"
+    else:
+        place = ""
     raise GraphEditError(
         f"Op {write.op!r} ({write.type}){place} writes variable {write.variable!r}, which a "
         "constant cannot follow "

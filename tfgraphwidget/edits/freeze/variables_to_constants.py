@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Mask,
+    called_definitions,
     called_functions,
     flatten,
     needed_ops,
@@ -88,21 +89,11 @@ class FunctionSpecializer:
 
     def reachable(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
         """The new functions that NodeDefs call, and those that these call."""
-        functions: dict[str, FunctionDef] = {}
-        stack = list(nodes)
-        while stack:
-            for reference in called_functions(stack.pop(), self.new_functions):
-                if reference.function not in functions:
-                    functions[reference.function] = self.new_functions[reference.function]
-                    stack += functions[reference.function].node_def
-        return tuple(functions.values())
+        new = self.new_functions
+        return tuple(called_definitions(nodes, new, new.__getitem__).values())
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type."""
         return self.index.typing.definition(op_type)
 
     def calls(self, node: NodeDef) -> bool:
@@ -142,18 +133,15 @@ class FunctionSpecializer:
             variable = min(updates & reads)
             raise GraphEditError(
                 f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant "
-                "cannot "
-                "follow; choose outputs that only read variables, or " + KEEP + ".",
+                "cannot follow; choose outputs that only read variables, or " + KEEP + ".",
                 [node.name],
             )
         return updates, reads
 
     def rewrite_call(self, node: NodeDef, references: References) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
-        specials, first = (
-            self._specialized_functions(node, references),
-            FIRST_ARGUMENT.get(node.op, 0),
-        )
+        specials = self._specialized_functions(node, references)
+        first = FIRST_ARGUMENT.get(node.op, 0)
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
         node.attr.pop("_gradient_op_type", None)
@@ -168,10 +156,8 @@ class FunctionSpecializer:
                 function.name = (
                     specials[function.name].name if function.name in specials else function.name
                 )
-        types, shapes = (
-            "T" if node.op in WHILE_LOOPS else "Tin",
-            node.attr["output_shapes"].list.shape,
-        )
+        types = "T" if node.op in WHILE_LOOPS else "Tin"
+        shapes = node.attr["output_shapes"].list.shape
         for slot, value in references.items():
             node.attr[types].list.type[slot - first] = value.dtype
         for port, value in gives.items():
@@ -344,11 +330,10 @@ class ConvertedGraph:
                 "out."
             )
         if self.remaining_variables:
-            what = (
-                "they are variables still"
-                if self.remaining_variables[1:]
-                else "it is a variable still"
-            )
+            if self.remaining_variables[1:]:
+                what = "they are variables still"
+            else:
+                what = "it is a variable still"
             notices.append(f"The outputs write {names_text(self.remaining_variables)}, so {what}.")
         return notices
 
@@ -358,10 +343,6 @@ def check_computed(
 ) -> None:
     """Raise GraphEditError where all outputs are fed, so that a graph of what they need would
     compute nothing.
-
-    Args:
-        outputs: Ops or tensors.
-        inputs: Ops or tensors that are fed.
     """
     results, fed = pairs(index, outputs), set(pairs(index, inputs))
     is_fed = [
@@ -370,11 +351,10 @@ def check_computed(
     ]
     if results and all(is_fed) and len(index) > len({op for op, _ in results}):
         names = list(dict.fromkeys(index.names[op] for op, _ in results))
-        what = (
-            "are inputs, which nothing computes"
-            if names[1:]
-            else "is an input, which nothing computes"
-        )
+        if names[1:]:
+            what = "are inputs, which nothing computes"
+        else:
+            what = "is an input, which nothing computes"
         raise GraphEditError(
             f"{names_text(names)} {what}, so no other op would be left; name the ops that give the "
             "results.",
@@ -397,7 +377,6 @@ def convert_variables(
     """Convert variables to constants in the part of a graph that outputs need.
 
     Args:
-        outputs: Ops or tensors.
         set_value: Sets a TensorProto to the value of a variable, by the name of its handle op; None
             where the caller fills in the constants, which are scalars then.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its
@@ -411,9 +390,6 @@ def convert_variables(
         inline: Whether calls are exchanged for the ops of the functions.
         lower_control_flow: Whether that is done with loops and conditionals too, which become those
             of TensorFlow 1.
-
-    Returns:
-        The converted graph.
 
     Raises:
         GraphEditError: The result of an update is needed, a variable is read after its update, or

@@ -30,8 +30,10 @@ from tfgraphwidget.graph import (
     GraphIndex,
     cached_per_index,
     called_functions,
+    collection_ops,
     reachable_functions,
     tensor_values,
+    walk_from,
 )
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.sentences import editor_call, either
@@ -159,11 +161,7 @@ class _Casting:
         """The ops that something outside of the graph names, or nothing reads."""
         index = self.index
         names = {split_tensor(name)[0] for name in self.context.external_tensors}
-        names |= {
-            split_tensor(member.name)[0]
-            for members in index.collections.values()
-            for member in members
-        }
+        names |= collection_ops(index)
         ops = {index.ids[name] for name in names if name in index.ids}
         return ops | set(np.flatnonzero(without_consumers(index)).tolist())
 
@@ -411,11 +409,10 @@ class _Casting:
             most = ", ".join(
                 f"{kind} ({count:,})" for kind, count in self.float32_types.most_common(8)
             )
-            more = (
-                f" and {len(self.float32_types) - 8} more types"
-                if len(self.float32_types) > 8
-                else ""
-            )
+            if len(self.float32_types) > 8:
+                more = f" and {len(self.float32_types) - 8} more types"
+            else:
+                more = ""
             yield f"Kept in float32: {most}{more}."
         index = self.index
         calls = [index.names[op] for op in sorted(_calls(index)) if self._reads_extreme(op)]
@@ -511,10 +508,5 @@ def _calls(index: GraphIndex) -> dict[int, bool]:
 
 def _carriers(index: GraphIndex, ops: set[int], types: frozenset[str]) -> set[int]:
     """Some ops, and the ops of some types that hand on what they give."""
-    stack = list(ops)
-    while stack:
-        for consumer in index.consumer_lists[stack.pop()]:
-            if index.types[consumer] in types and consumer not in ops:
-                ops.add(consumer)
-                stack.append(consumer)
-    return ops
+    consumers = index.consumer_lists
+    return set(walk_from(ops, lambda op: (c for c in consumers[op] if index.types[c] in types)))

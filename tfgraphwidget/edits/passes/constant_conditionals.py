@@ -20,6 +20,7 @@ from tfgraphwidget.graph import (
     SWITCH,
     Conditional,
     GraphIndex,
+    collection_ops,
     control_flow,
     definitions,
     handles,
@@ -39,10 +40,8 @@ _OF_CONDITIONALS = frozenset(
 def choose_branches(
     rewrite: GraphRewrite, values: Values, keep: Iterable[int] = ()
 ) -> Counter[str]:
-    """Put the branch that is taken in the place of each conditional whose predicate is known.
-
-    Returns:
-        How many conditionals there were, by what they are called.
+    """Put the branch that is taken in the place of each conditional whose predicate is known; how
+    many there were, by what they are called.
     """
     counts = Counter[str]()
     stays = frozenset(keep)
@@ -238,12 +237,9 @@ def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:
     """The ops that signatures, collections or variables name."""
     index = rewrite.index
     names = {split_tensor(name)[0] for name in rewrite.context.external_tensors}
-    names |= {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
+    names |= collection_ops(index)
     for variable in definitions(index, handles(index)).values():
-        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in parts if name}
+        names |= {variable.handle, *variable.ops}
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 

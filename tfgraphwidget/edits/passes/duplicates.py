@@ -151,11 +151,10 @@ def _key(index: GraphIndex, op: int, merged: dict[int, int]) -> Hashable:
 
 def _attributes(index: GraphIndex, op: int, node: NodeDef) -> Hashable:
     definition = index.typing.definition(node.op)
-    defaults = (
-        {a.name: a.default_value for a in definition.attr if a.HasField("default_value")}
-        if definition
-        else {}
-    )
+    if definition:
+        defaults = {a.name: a.default_value for a in definition.attr if a.HasField("default_value")}
+    else:
+        defaults = {}
     silent = _SILENT | ({_GRADIENT} if called_functions(node, index.functions) else set())
     values: dict[str, Hashable] = {}
     for key, value in node.attr.items():

@@ -44,7 +44,7 @@ from tfgraphwidget.graph import (
     tensor_values,
     traversal,
 )
-from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
+from tfgraphwidget.naming import as_input, count_text, names_text
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef
 
@@ -525,8 +525,6 @@ def _named_by_variables(index: GraphIndex) -> frozenset[int]:
     """The ops that variables name: a live graph cannot make an op another one, and its variables
     name the old one.
     """
-    names: set[str] = set()
-    for variable in definitions(index, handles(index)).values():
-        parts = (variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in parts if name}
+    variables = definitions(index, handles(index)).values()
+    names = (name for variable in variables for name in variable.ops)
     return frozenset(index.ids[name] for name in names if name in index.ids)

@@ -102,9 +102,8 @@ class _Identities:
 
     def __init__(self, rewrite: GraphRewrite, types: set[str]) -> None:
         self.rewrite, self.index, self.types = rewrite, rewrite.index, types
-        self.sources: dict[
-            int, tuple[int, int]
-        ] = {}  # what consumers read instead of an op that goes
+        # What consumers read instead of an op that goes.
+        self.sources: dict[int, tuple[int, int]] = {}
         self.controls: dict[int, tuple[int, ...]] = {}  # what they wait for besides
 
     def patch(self) -> Patch | None:

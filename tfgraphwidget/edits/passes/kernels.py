@@ -284,9 +284,6 @@ def compute(
 ) -> list[Array]:
     """Compute the outputs of an op.
 
-    Returns:
-        Its outputs.
-
     Raises:
         NotImplementedError: There is no kernel that gives the same numbers as TensorFlow, bit for
             bit.
@@ -306,11 +303,10 @@ def compute(
         raise NotImplementedError
     with np.errstate(all="ignore"):
         result = kernel(attributes, values)
-    outputs = (
-        [np.asarray(result)]
-        if isinstance(result, np.ndarray) or np.isscalar(result)
-        else list(result)
-    )
+    if isinstance(result, np.ndarray) or np.isscalar(result):
+        outputs = [np.asarray(result)]
+    else:
+        outputs = list(result)
     for output, dtype in zip(outputs, dtypes, strict=True):
         if output.dtype != dtype:
             raise NotImplementedError

@@ -82,15 +82,13 @@ class ObfuscateNames(Command):
         """
         index = context.index
         arguments = {split_tensor(name)[0] for name in context.arguments}
-        if (
-            context.function or context.boundary is not None
-        ):  # callers find the state by the names of its ops
+        if context.function or context.boundary is not None:
+            # Callers find the state by the names of its ops.
             arguments |= {
                 index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
             }
             for variable in definitions(index, handles(index)).values():
-                parts = (variable.initializer, variable.snapshot, variable.initial_value)
-                arguments |= {split_tensor(name)[0] for name in parts if name}
+                arguments |= variable.ops
         pairs = zip(index.names, index.types, strict=True)
         if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
             return nothing_to_do("The graph has no names to hide.")
@@ -135,10 +133,8 @@ class ObfuscateNames(Command):
 
 
 def obfuscated_names(index: GraphIndex) -> dict[str, str]:
-    """New names: of an op its type and a number, of a scope "scope" and a number.
-
-    Returns:
-        The new name of each op by its old one; scopes are nested as before.
+    """The new name of each op by its old one: its type and a number, in scopes nested as before,
+    each "scope" and a number.
     """
     paths: dict[str, str] = {"": ""}
     numbers: Counter[tuple[str, str]] = Counter()

@@ -140,8 +140,7 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     if specs is not None and len(specs) != len(data):
         raise GraphEditError(
             f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} "
-            "takes "
-            f"{len(specs)}; use " + editor_call("replace") + ".",
+            f"takes {len(specs)}; use " + editor_call("replace") + ".",
             [node.name],
         )
     for k, (spec, (source, port)) in enumerate(

@@ -137,10 +137,8 @@ class QuantizeWeights(Pass):
             quantized, zero, scale = _quantize(weights, per_channel=by_channel)
             error = np.abs((quantized.astype(np.float32) - zero) * scale - weights)
             largest, count = max(largest, float(error.max())), count + 1
-            before, after = (
-                before + weights.nbytes,
-                after + quantized.nbytes + zero.nbytes + scale.nbytes,
-            )
+            before = before + weights.nbytes
+            after = after + quantized.nbytes + zero.nbytes + scale.nbytes
             _dequantize(rewrite, op, quantized, zero, scale)
         if count:
             rewrite.notes.append(
@@ -235,11 +233,9 @@ def _dequantize(
 
     stored = constant("quantized", quantized, _INT8)
     floats = rewrite.add(f"{node.name}/float", "Cast", [stored.name], node.device)
-    floats.attr["SrcT"].type, floats.attr["DstT"].type, floats.attr["Truncate"].b = (
-        _INT8,
-        _FLOAT,
-        False,
-    )
+    floats.attr["SrcT"].type = _INT8
+    floats.attr["DstT"].type = _FLOAT
+    floats.attr["Truncate"].b = False
     zero_point = constant("zero_point", zero, _FLOAT)
     centered = rewrite.add(
         f"{node.name}/centered", "Sub", [floats.name, zero_point.name], node.device

@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    collection_ops,
     definitions,
     handles,
     mask_of,
@@ -40,13 +41,8 @@ class Pass(Command):
 
     @abstractmethod
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """Plan the pass of one graph, or of the body of one function.
-
-        Args:
-            context: The graph or body.
-
-        Returns:
-            The patch; None for nothing to do.
+        """The patch of the pass for one graph, or for the body of one function; None for nothing to
+        do.
         """
 
     @abstractmethod
@@ -84,9 +80,7 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
     """
     index = context.index
     names = {split_tensor(name)[0] for name in context.external_tensors}
-    names |= {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
+    names |= collection_ops(index)
     names |= {
         name for node in index.nodes if "_class" in node.attr for name in colocated_with(node)
     }
@@ -99,8 +93,7 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
         names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
     names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
     for variable in definitions(index, handles(index)).values():
-        parts = (variable.handle, variable.initializer, variable.snapshot, variable.initial_value)
-        names |= {split_tensor(name)[0] for name in parts if name}
+        names |= {variable.handle, *variable.ops}
     mask = mask_of(index, [*(index.ids[name] for name in names if name in index.ids), *keep])
     return mask | without_consumers(index)
 
@@ -151,13 +144,8 @@ class GraphRewrite:
         return self._changed.get(op, self.index.nodes[op])
 
     def add(self, name: str, op_type: str, inputs: Iterable[str] = (), device: str = "") -> NodeDef:
-        """Add an op.
-
-        Args:
-            name: Its name; a number is appended if that is taken.
-
-        Returns:
-            The NodeDef, whose attributes are to be set.
+        """Add an op of that name, or that name and a number where it is taken; its attributes are
+        to be set.
         """
         if not self._used_names:
             self._used_names = self.index.used_names()
@@ -170,11 +158,8 @@ class GraphRewrite:
     def redirect(
         self, op: int, new: str, port: int = 0, only: Collection[int] | None = None
     ) -> None:
-        """Let the consumers of an output of an op read another tensor.
-
-        Args:
-            new: How the tensor is read: "a", "a:1".
-            only: The consumers that do; None for all.
+        """Let the consumers of an output of an op, or `only` these, read another tensor: "a",
+        "a:1".
         """
         name = self.index.names[op]
         for consumer in dict.fromkeys(self.index.consumer_lists[op]):
@@ -198,11 +183,8 @@ class GraphRewrite:
         return not (self.removed or self._new or any(changes))
 
     def patch(self, *, prune: bool = True) -> Patch | None:
-        """The patch; None if nothing is changed.
-
-        Args:
-            prune: Whether ops are removed too that only removed ops, or changed ops as they were,
-                needed.
+        """The patch, None if nothing is changed. With `prune`, ops are removed too that only
+        removed ops, or changed ops as they were, needed.
         """
         if self.is_empty:
             return None
@@ -277,11 +259,7 @@ class GraphRewrite:
 
 
 def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -> None:
-    """Let an op wait for others.
-
-    Args:
-        without: The op that it waits for no longer.
-    """
+    """Let an op wait for others, and no longer for the op `without`."""
     inputs = [text for text in node.input if not without or text != f"^{without}"]
     inputs += [f"^{name}" for name in names if f"^{name}" not in inputs and name != node.name]
     node.input[:] = inputs

@@ -32,9 +32,6 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """Put an op of that type between each moved input and what it is to read, where that fits it.
 
     One for all inputs that need the same. Raises GraphEditError when it would fit none.
-
-    Args:
-        kind: The op type of the new ops.
     """
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))

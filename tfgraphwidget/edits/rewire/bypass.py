@@ -260,9 +260,8 @@ class Bypass(Rewire):
             for each in connected_parts(moves.index, part)
         ]
         own_ops = np.logical_or.reduce([gradients.mask for _, gradients in parts])
-        if (
-            backward.mask & ~own_ops
-        ).any():  # of a tape, which names them after the scope of all parts
+        if (backward.mask & ~own_ops).any():
+            # Of a tape, which names them after the scope of all parts.
             parts = [(part, backward)]
         for each, gradients in parts:
             self._bypass_gradients_of(moves, each, gradients)
@@ -310,9 +309,8 @@ class Bypass(Rewire):
         entering = list(boundary.entering)
         fitting = [way for way in entering if _fits(moves, tensor, way)]
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
-        if (
-            len(fed) > 1
-        ):  # a print has what it prints beside what it passes on, a dropout asks for a shape
+        if len(fed) > 1:
+            # A print has what it prints beside what it passes on, a dropout asks for a shape.
             index = moves.index
             fed = [
                 way

@@ -83,11 +83,8 @@ class PartGradients:
 def gradient_path(
     backward: BackwardOps, tensor: Tensor, part: Collection[int] = ()
 ) -> GradientPath | None:
-    """Find where the gradient of a tensor arrives; None where that is not plain to see.
-
-    Args:
-        backward: The gradient ops of the graph.
-        part: The ops that give the tensor, where all of them are replaced.
+    """Where the gradient of a tensor arrives; None where that is not plain to see. `part` are the
+    ops that give the tensor, where all of them are replaced.
     """
     index, op = backward.index, tensor[0]
     if len(index.dtypes(op)) != 1 or may_run_in_frames(index, [op]) or backward.has_second_order:
@@ -122,16 +119,8 @@ def gradient_path(
 def part_gradients(
     backward: BackwardOps, part: Collection[int], output: Tensor, sources: Sequence[Tensor]
 ) -> tuple[PartGradients, ...] | None:
-    """Find the gradients of a part, one for each time that gradients were taken.
-
-    Args:
-        backward: The gradient ops of the graph.
-        part: The ops of the part.
-        output: The tensor that the part gives.
-        sources: The tensors that it reads.
-
-    Returns:
-        The gradients; None where it is not plain to see which is which.
+    """The gradients of a part that reads `sources` and gives `output`, one for each time that
+    gradients were taken; None where it is not plain to see which is which.
     """
     index, part = backward.index, frozenset(part)
     path = gradient_path(backward, output, part)

@@ -22,29 +22,21 @@ Slot = tuple[int, int]
 
 
 def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
-    """How many inputs an argument of an OpDef is.
-
-    Args:
-        node: The NodeDef of an op of that type.
-    """
+    """How many inputs of a node an argument of its OpDef is."""
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
     if argument.type_list_attr:
-        return (
-            len(node.attr[argument.type_list_attr].list.type)
-            if argument.type_list_attr in node.attr
-            else 1
-        )
+        if argument.type_list_attr in node.attr:
+            return len(node.attr[argument.type_list_attr].list.type)
+        return 1
     return 1
 
 
 def input_argument(
     node: NodeDef, k: int, definition: OpDef | None
 ) -> tuple[OpDef.ArgDef | None, int]:
-    """The argument of an op's OpDef that one of its inputs belongs to, and the input's place in it.
-
-    Args:
-        definition: The OpDef of the op; None if it is not known, and then the argument is None.
+    """The argument of an op's OpDef that input `k` belongs to, None without an OpDef, and the
+    input's place in it.
     """
     for argument in () if definition is None else definition.input_arg:
         count = argument_count(argument, node)
@@ -91,11 +83,7 @@ class EdgeMoves:
     # What is there
 
     def current_input(self, slot: Slot) -> Tensor:
-        """The tensor that an input reads before the edit.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
-        """
+        """The tensor that an input reads before the edit."""
         at = self.index.inputs.start[slot[0]] + slot[1]
         return int(self.index.inputs.values[at]), int(self.index.ports[at])
 
@@ -126,11 +114,9 @@ class EdgeMoves:
 
     def tensor_name(self, tensor: Tensor) -> str:
         """The name of a tensor, or "^op"."""
-        return (
-            f"{self.name(tensor[0])}:{tensor[1]}"
-            if tensor[1] != CONTROL
-            else f"^{self.name(tensor[0])}"
-        )
+        if tensor[1] != CONTROL:
+            return f"{self.name(tensor[0])}:{tensor[1]}"
+        return f"^{self.name(tensor[0])}"
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor, "" when it is not known."""
@@ -145,9 +131,6 @@ class EdgeMoves:
         """The dtype that an input takes by its op's type and attributes; "" when it is not known.
 
         What it reads before the edit can be of another one, in a file that TensorFlow refuses.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
         """
         node = self.index.nodes[slot[0]]
         argument, k = input_argument(node, slot[1], self.index.typing.definition(node.op))
@@ -180,11 +163,7 @@ class EdgeMoves:
         return [(slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items())]
 
     def new_source(self, slot: Slot) -> Tensor:
-        """The tensor that an input will read: the output of its adapter, if there is one.
-
-        Args:
-            slot: The input: an op and the position among its inputs.
-        """
+        """The tensor that an input will read: the output of its adapter, if there is one."""
         return (self.adapter_ops[slot], 0) if slot in self.adapter_ops else self.inputs[slot]
 
     def changed_control_inputs(self) -> dict[int, tuple[int, ...]]:
@@ -196,11 +175,7 @@ class EdgeMoves:
         }
 
     def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, NodeDef]:
-        """Add an op.
-
-        Returns:
-            The number of the op and its NodeDef, which has no attributes yet.
-        """
+        """Add an op; its number and its NodeDef, which has no attributes yet."""
         node = type(self.index.nodes[0])(name=name, op=op_type, input=inputs)
         self.new_nodes.append(node)
         return len(self.index) + len(self.new_nodes) - 1, node
@@ -223,13 +198,7 @@ class EdgeMoves:
                 "and '/'."
             )
         if name.lower() in names_in_use:
-            free = free_name(name, names_in_use)
-            raise NameTaken(
-                f"The name {name!r} is taken in this graph; {free!r} is free.",
-                [name],
-                name=name,
-                free=free,
-            )
+            raise NameTaken.in_graph(name, free_name(name, names_in_use))
         self.default_names.append(free_name(base, self._used_names))
         self._used_names.add(name.lower())
         self.new_names.append(name)
@@ -238,15 +207,12 @@ class EdgeMoves:
     def check_names(self) -> None:
         """Raise GraphEditError when more names were given than ops are added."""
         if self._requested_names:
-            count, name_count = (
-                len(self.new_names),
-                len(self.new_names) + len(self._requested_names),
-            )
-            added = (
-                f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
-                if count
-                else "no op is added"
-            )
+            count = len(self.new_names)
+            name_count = len(self.new_names) + len(self._requested_names)
+            if count:
+                added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added"
+            else:
+                added = "no op is added"
             raise GraphEditError(
                 either("names= has", "There are")
                 + f" {count_text(name_count, 'name')}, and {added}; leave out "
@@ -283,11 +249,10 @@ class EdgeMoves:
         for k, text in slots.items():
             data[k] = text
         # TensorFlow writes control inputs in the order of their names.
-        control = (
-            [text for text in texts if text[:1] == "^"]
-            if waits is None
-            else sorted(self._control_input_texts(waits))
-        )
+        if waits is None:
+            control = [text for text in texts if text[:1] == "^"]
+        else:
+            control = sorted(self._control_input_texts(waits))
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = [*data, *control]
@@ -326,9 +291,6 @@ class Boundary:
     def of(self, mask: Mask) -> Boundary:
         """The boundary of some of the ops, which no edge joins to the others, with the tensors that
         were added to this.
-
-        Args:
-            mask: Whether each op is one of them.
         """
         part = Boundary(self.index, mask)
         part.leaving = {tensor: slots for tensor, slots in self.leaving.items() if mask[tensor[0]]}

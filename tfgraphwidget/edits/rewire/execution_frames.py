@@ -56,14 +56,9 @@ class ExecutionFrames:
         before: Iterable[Tensor],
         after: Iterable[Tensor],
     ) -> str:
-        """Tell why an op could not keep running in its loop or branch.
-
-        Args:
-            changed: (tensor that a data input reads, tensor that it is to read) pairs.
-            before: All that the op reads and waits for.
-
-        Returns:
-            One sentence; "" if it can.
+        """Why an op could not keep running in its loop or branch, as one sentence; "" if it can.
+        `changed` has the tensor that a data input reads and the one that it is to read, `before`
+        all that the op reads and waits for.
         """
         before, after = list(before), list(after)
         place = self._innermost(before)
@@ -101,11 +96,9 @@ class ExecutionFrames:
         if op >= len(self.index):
             return 0
         # What a NextIteration hands on goes round: to the contexts it is nowhere.
-        return (
-            self.contexts.inside[op]
-            if self.index.types[op] in NEXT
-            else self.contexts.output_context(op, port)
-        )
+        if self.index.types[op] in NEXT:
+            return self.contexts.inside[op]
+        return self.contexts.output_context(op, port)
 
     def loop(self, context: int) -> int:
         """The loop that a context lies in; 0 for none."""
@@ -234,13 +227,11 @@ class ExecutionFrames:
         if other in self.contexts.path(loop) or not other:
             return (
                 f"{self._text(new)} lies outside while loop {self.contexts.key[loop]!r}, and "
-                f"{self._name(op)} "
-                "inside; " + self._brought_in(loop, new)
+                f"{self._name(op)} inside; " + self._brought_in(loop, new)
             )
         return (
             f"{self._text(new)} lies inside while loop {self.contexts.key[other]!r}, and "
-            f"{self._name(op)} "
-            "outside; " + self._result(other, new)
+            f"{self._name(op)} outside; " + self._result(other, new)
         )
 
     def _brought_in(self, loop: int, new: Tensor) -> str:
@@ -252,11 +243,9 @@ class ExecutionFrames:
             i for i in consumers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop
         )
         enter = next((i for i in enters if not self._starts((i, 0))), None)
-        return (
-            f"read {self._text((enter, 0))} instead."
-            if enter is not None
-            else "read a tensor of the loop instead."
-        )
+        if enter is not None:
+            return f"read {self._text((enter, 0))} instead."
+        return "read a tensor of the loop instead."
 
     def _result(self, loop: int, new: Tensor) -> str:
         """The way out for what is to be read outside."""
@@ -298,11 +287,10 @@ class ExecutionFrames:
             )
         key = self.contexts.key[around[-1]]
         merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
-        way = (
-            f"read the conditional's result {self._text((merges[0], 0))}"
-            if merges
-            else "choose another tensor"
-        )
+        if merges:
+            way = f"read the conditional's result {self._text((merges[0], 0))}"
+        else:
+            way = "choose another tensor"
         return (
             f"{self._text(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} "
             f"runs elsewhere; {way} instead."
@@ -311,11 +299,10 @@ class ExecutionFrames:
     def _leaving(self, op: int, place: int) -> str:
         """The refusal for an op that nothing would hold in its loop or branch any more."""
         key = self.contexts.key[place]
-        where = (
-            f"inside while loop {key!r}"
-            if isinstance(key, str)
-            else f"only if {self._branch(place)}"
-        )
+        if isinstance(key, str):
+            where = f"inside while loop {key!r}"
+        else:
+            where = f"only if {self._branch(place)}"
         return (
             f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would "
             "keep it there; let it go on reading or waiting for an op from there."
@@ -343,14 +330,10 @@ _ROLES = (ENTER, EXIT, NEXT, LOOP_CONDITION, SWITCH, MERGE)
 
 
 def check_loops(index: GraphIndex, patch: Patch) -> None:
-    """Check that no op takes or leaves the place of one that holds a v1 loop or conditional
-    together.
+    """Raise GraphEditError where an op takes or leaves the place of one that holds a v1 loop or
+    conditional together, or is added without the rest of its loop.
 
     TensorFlow's executor ends the process where an Exit runs outside of all loops.
-
-    Raises:
-        GraphEditError: An op becomes one of these, or another, or is added without the rest of its
-            loop.
     """
     for edited in patch.changed:
         before, after = edited.before.op, edited.after.op

@@ -54,10 +54,7 @@ class GradientOps:
 
 def new_names(patches: Iterable[Patch], former_names: Mapping[str, str]) -> dict[str, str]:
     """The names of renamed ops after all patches, by those before and in between: gradient ops are
-    named after these.
-
-    Args:
-        former_names: The names of ops that were renamed before the first, by those before.
+    named after these. `former_names` has those of ops that were renamed before the first.
     """
     names = dict(former_names)
     for patch in patches:
@@ -67,17 +64,8 @@ def new_names(patches: Iterable[Patch], former_names: Mapping[str, str]) -> dict
 
 
 def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> GradientOps:
-    """Find the gradient ops of a part.
-
-    Args:
-        part: Whether each op is in the part.
-        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
-
-    Returns:
-        Its gradient ops, which are not in the part.
-
-    Raises:
-        GraphEditError: There are gradients of its gradients.
+    """The gradient ops of a part, which are not in the part. Raises GraphEditError where there are
+    gradients of its gradients. `renamed` is as in `new_names`.
     """
     mask = np.zeros(len(index), dtype=bool)
     scopes: dict[str, None] = {}
@@ -127,10 +115,8 @@ def gradient_scope(name: str) -> str:
 
 
 def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
-    """Whether each op is one of a gradient's, by the name that it has or had.
-
-    Args:
-        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
+    """Whether each op is one of a gradient's, by the name that it has or had; `renamed` is as in
+    `new_names`.
     """
     former = {new: old for old, new in renamed.items()}
     return np.array(
@@ -142,14 +128,8 @@ def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
 def gradient_owners(
     index: GraphIndex, ops: Iterable[int], renamed: Mapping[str, str]
 ) -> dict[int, list[int]]:
-    """Find the forward op that each gradient op belongs to; of a tape, all ops of the scope that it
-    is named after.
-
-    Args:
-        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
-
-    Returns:
-        Forward op -> its gradient ops, for the ops that have some.
+    """Forward op -> its gradient ops, for the ops that have some; those of a tape belong to all ops
+    of the scope that it is named after. `renamed` is as in `new_names`.
     """
     owners: dict[int, list[int]] = {}
     for op in ops:
@@ -253,11 +233,7 @@ def _votes_for_prefixes(index: GraphIndex) -> dict[str, Counter[str]]:
 
 
 def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[str, str]) -> bool:
-    """Whether an op, a name scope or a selection has gradient ops in the graph.
-
-    Args:
-        what: A name scope or a selection.
-    """
+    """Whether an op, a name scope or a selection has gradient ops in the graph."""
     return bool(gradients_of(index, as_part(index, what).mask, renamed).scopes)
 
 
@@ -268,9 +244,6 @@ def possible_gradient_notes(
     reads or gives.
 
     A file does not say how its ops were called before. None if there are no such ops.
-
-    Args:
-        part: Whether each op is in the part.
     """
     ops = np.flatnonzero(part).tolist()
     near = {tensor for op in ops for tensor in index.input_tensors(op)}
@@ -312,11 +285,7 @@ def _forward_names(name: str) -> Iterator[tuple[str, str]]:
 
 
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
-    """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
-
-    Args:
-        part: Whether each op is in the part.
-    """
+    """The scope of gradients that an op lies in, if it is a gradient op of a part; else ""."""
     if "_grad" not in name and "gradient_tape" not in name:
         return ""
     scope, owners = _scope_and_owners(index, name, renamed)

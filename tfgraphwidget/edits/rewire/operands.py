@@ -20,22 +20,12 @@ Ops = tuple[str, ...] | Selection
 
 
 def as_tuple(names: Names) -> tuple[str, ...]:
-    """Names as a tuple.
-
-    Args:
-        names: A name, or several.
-    """
+    """A name, or several, as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def tensors(index: GraphIndex, name: str) -> list[Tensor]:
-    """The tensor of a name, all tensors of an op's, the control edges of "^op".
-
-    Raises UnknownName.
-
-    Args:
-        name: The name of a tensor or an op, or "^op" for the control edges of an op.
-    """
+    """The tensor of a name, all tensors of an op's, the control edges of "^op", or UnknownName."""
     if name[:1] == "^" and name not in index.ids:
         return [(index.op(name[1:]), CONTROL)]
     check_ports(index, [name])
@@ -47,17 +37,8 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
 def pair_tensors(
     index: GraphIndex, ones: Names, others: Names, labels: tuple[str, str] | None = None
 ) -> list[tuple[Tensor, Tensor]]:
-    """Pair tensors in order.
-
-    Args:
-        ones: Names of tensors, of ops for all their outputs, or "^op" for control edges.
-
-    Returns:
-        The pairs.
-
-    Raises:
-        UnknownName: A name is not in the graph.
-        GraphEditError: The numbers differ, or a tensor is named twice.
+    """Pair names of tensors, of ops for all their outputs, or "^op" for control edges, in order.
+    Raises UnknownName, and GraphEditError where the numbers differ, or a tensor is named twice.
     """
     sides = [
         [t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)
@@ -101,20 +82,12 @@ def _ops(index: GraphIndex, tensor_pairs: Iterable[Tensor]) -> tuple[str, ...]:
 
 
 def is_scope(index: GraphIndex, name: str) -> bool:
-    """Whether a name means a name scope: "a/", or "a" where no op has that name.
-
-    Args:
-        name: The name of an op or a scope.
-    """
+    """Whether a name means a name scope: "a/", or "a" where no op has that name."""
     return name not in index.ids and name.rstrip("/") in index.scopes.ids
 
 
 def members(index: GraphIndex, what: Ops) -> frozenset[int]:
-    """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's.
-
-    Args:
-        what: A name scope, a selection, or names of ops.
-    """
+    """The numbers of the ops meant; UnknownName for a name that is no op's and no scope's."""
     if isinstance(what, Selection):
         return what.on(index).ids
     numbers = set()
@@ -129,23 +102,15 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
 def part_text(part: str | Iterable[str] | Selection) -> Sentence:
     """A part of a graph as a part of a sentence; a selection is an expression in Python, and its
     ops on the page.
-
-    Args:
-        part: A name scope, names, or a selection.
     """
-    return (
-        either(repr(part), names_text(part.ops))
-        if isinstance(part, Selection)
-        else Sentence(repr(part))
-    )
+    if isinstance(part, Selection):
+        return either(repr(part), names_text(part.ops))
+    return Sentence(repr(part))
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     """An op, a name scope, or a selection without the tensors chosen with it; empty when it holds
     no op.
-
-    Args:
-        what: A name scope or a selection.
     """
     selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
@@ -172,9 +137,6 @@ def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
     """The tensors that an op, a scope or a selection gives, in graph order; of a selection of
     tensors these.
-
-    Args:
-        what: A name scope or a selection.
     """
     if isinstance(what, Selection) and not what.on(index).ids:
         return what.on(index).tensors
@@ -187,9 +149,6 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
     """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its
     consumers.
-
-    Args:
-        what: A name scope or a selection.
     """
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]

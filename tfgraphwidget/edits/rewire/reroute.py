@@ -69,11 +69,9 @@ class Rewire(Command):
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
-        return (
-            _replace_fields(self, names=tuple(moves.new_names))
-            if moves.new_names != moves.default_names
-            else self
-        )
+        if moves.new_names != moves.default_names:
+            return _replace_fields(self, names=tuple(moves.new_names))
+        return self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Commands that may do the same where this one is refused for what the tensors and ops of
@@ -83,12 +81,10 @@ class Rewire(Command):
             moves = self.edge_moves(context)
         except GraphEditError:
             return ()
-        return (
-            ()
-            if self.adapter
-            else tuple(
-                _replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves)
-            )
+        if self.adapter:
+            return ()
+        return tuple(
+            _replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves)
         )
 
     def fix_label(self) -> str:
@@ -135,13 +131,12 @@ class _ConsumerCommand(Rewire):
 
     def _no_consumer(self, wanted: Iterable[str]) -> str:
         """Why there is no edge to move."""
-        among = (
-            ""
-            if self.only == self.never == ()
-            else either(
+        if self.only == self.never == ():
+            among = ""
+        else:
+            among = either(
                 " among the ops that only= and never= leave", " among the ops that may be changed"
             )
-        )
         tensors = names_text(list(wanted)) or "these ops"
         return "No op" + among + f" reads {tensors}, so there is no edge to move."
 
@@ -170,11 +165,10 @@ class _ConsumerCommand(Rewire):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        left_out = (
-            f"Leave out {names_text(self.never)}"
-            if isinstance(self.never, tuple) and self.never
-            else ""
-        )
+        if isinstance(self.never, tuple) and self.never:
+            left_out = f"Leave out {names_text(self.never)}"
+        else:
+            left_out = ""
         return super().fix_label() or left_out
 
 

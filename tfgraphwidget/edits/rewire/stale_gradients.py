@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
     WITHOUT_GRADIENT,
     GraphIndex,
     Shape,
+    walk_from,
 )
 from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
@@ -136,13 +137,12 @@ class BackwardOps:
         """The gradient ops, and what is computed of them without being differentiated itself: what
         optimizers read, such as clipped gradients.
         """
-        queue, reached = list(self.ops), set(self.ops)
-        while queue:
-            for consumer in self.index.consumer_lists[queue.pop()]:
-                if consumer not in reached and consumer not in self.by_owner:
-                    reached.add(consumer)
-                    queue.append(consumer)
-        return frozenset(reached)
+        consumers = self.index.consumer_lists
+        return frozenset(
+            walk_from(
+                self.ops, lambda op: (each for each in consumers[op] if each not in self.by_owner)
+            )
+        )
 
     @cached_property
     def sources(self) -> frozenset[Tensor]:
@@ -162,14 +162,8 @@ class BackwardOps:
             for op, kind in enumerate(index.types)
             if kind in HANDLES and (not trainable or index.names[op] in trainable)
         ]
-        queue = [*variables, *(op for op, _ in self.sources)]
-        reached = set(queue)
-        while queue:
-            for consumer in self._differentiable_consumers(queue.pop()):
-                if consumer not in reached:
-                    reached.add(consumer)
-                    queue.append(consumer)
-        return frozenset(reached)
+        first = [*variables, *(op for op, _ in self.sources)]
+        return frozenset(walk_from(first, self._differentiable_consumers))
 
     def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
         """Whether gradients are taken of what an op gives, or of what is computed of that.

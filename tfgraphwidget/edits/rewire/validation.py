@@ -78,11 +78,10 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
             op = ids[name]
             is_way_round = after.types[op] in MERGE and after.types[source] in NEXT
             if part[op] == part[source] and not is_way_round:
-                cycle = (
-                    [op]
-                    if op == source
-                    else shortest_path(rows.start, rows.values, source, op)[::-1]
-                )
+                if op == source:
+                    cycle = [op]
+                else:
+                    cycle = shortest_path(rows.start, rows.values, source, op)[::-1]
                 _refuse_cycle([after.names[each] for each in cycle], way_out)
 
 
@@ -114,15 +113,11 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
 
 
 def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
-    """Say why an op cannot read a tensor at one of its inputs, as far as the arrays show.
-
-    Returns:
-        One sentence; "" if it can.
+    """Why an op cannot read a tensor at one of its inputs, as one sentence, as far as the arrays
+    show; "" if it can.
     """
-    name, count = (
-        index.names[consumer],
-        int(np.diff(index.inputs.start[consumer : consumer + 2])[0]),
-    )
+    name = index.names[consumer]
+    count = int(np.diff(index.inputs.start[consumer : consumer + 2])[0])
     if not 0 <= k < count:
         has = f"has {count} input{'s' * (count > 1)}" if count else "reads nothing"
         return f"There is no input {k} of {name!r}: it {has}."
@@ -138,14 +133,8 @@ def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
 
 
 def refusals(index: GraphIndex, source: Tensor, ops: Iterable[int] | None = None) -> dict[int, str]:
-    """Tell why ops cannot read a tensor at any of their inputs; faster than `why_not`, without
-    static shapes.
-
-    Args:
-        ops: The ops; None for all.
-
-    Returns:
-        Op -> one sentence, for each op that cannot, in the order of the ops.
+    """A sentence for each op, in their order, that cannot read a tensor at any of its inputs;
+    faster than `why_not`, without static shapes. None are all ops.
     """
     reasons, slots = {}, _Slots(index, source)
     for op in range(len(index)) if ops is None else ops:
@@ -166,10 +155,8 @@ class _Slots:
         )
         self.before: list[bool] = before.tolist()
         csr = index.inputs
-        self.start, self.read = (
-            csr.start.tolist(),
-            list(zip(csr.values.tolist(), index.ports.tolist(), strict=True)),
-        )
+        self.start = csr.start.tolist()
+        self.read = list(zip(csr.values.tolist(), index.ports.tolist(), strict=True))
         self.dtypes: dict[Tensor, str] = {}
         self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else frames_of(index)
 
@@ -225,14 +212,8 @@ class _Slots:
 
 
 def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
-    """Tell why the dtype of a tensor does not suit an input.
-
-    Args:
-        slot: The op and the position of its input.
-        new: The tensor that it is to read.
-
-    Returns:
-        One sentence; "" if it does.
+    """Why the dtype of a tensor that an input is to read does not suit it, as one sentence; "" if
+    it does.
     """
     had, dtype = moves.dtype(old), moves.dtype(new)
     is_other = bool(had and dtype and had.removesuffix("_ref") != dtype.removesuffix("_ref"))
@@ -270,16 +251,13 @@ def other_kind_text(
     kinds: tuple[str, str],
     names: tuple[str, str, str],
 ) -> str:
-    """Why an op that takes the handle of a queue, say, cannot take that of a variable.
+    """Why an op that takes the handle of a queue, say, cannot take that of a variable, as one
+    sentence; "" when it can.
 
     Args:
-        definition: The OpDef of the op, if it is known.
         kinds: The kinds of the handle that it reads and of the one that it is to read; "" where
             it is unknown.
         names: The names of the op, of the one handle and of the other.
-
-    Returns:
-        One sentence; "" when it can.
     """
     had, kind = kinds
     if not had or not kind or had == kind or _takes_any_handle(consumer, k, definition):
@@ -316,11 +294,7 @@ def _no_reference(moves: EdgeMoves, slot: Slot, new: Tensor) -> str:
 
 
 def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
-    """Tell whether an input takes a reference to a variable, as that of Assign does.
-
-    Returns:
-        Whether it does.
-    """
+    """Whether an input takes a reference to a variable, as that of Assign does."""
     argument = input_argument(index.nodes[op], k, index.typing.definition(index.types[op]))[0]
     return argument is not None and bool(argument.is_ref)
 
@@ -330,11 +304,9 @@ def taken_inputs(index: GraphIndex, op: int) -> int | None:
     not know.
     """
     definition = index.typing.definition(index.types[op])
-    return (
-        None
-        if definition is None
-        else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
-    )
+    if definition is None:
+        return None
+    return sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
 
 
 # Loops and branches
@@ -448,11 +420,7 @@ def _without_back_edges(index: GraphIndex, rows: Csr) -> Csr:
 
 
 def path_text(names: list[str]) -> str:
-    """Names along a path; of a long one the ends.
-
-    Args:
-        names: The names of the ops along the path, in order.
-    """
+    """Names along a path; of a long one the ends."""
     if len(names) > _SHOWN:
         omitted = len(names) - _SHOWN + 1
         names = [*names[: _SHOWN // 2], f"{omitted:,} more", *names[_SHOWN // 2 + omitted :]]

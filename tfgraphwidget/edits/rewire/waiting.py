@@ -16,6 +16,7 @@ from tfgraphwidget.graph import (
     control_flow_ops,
     of_type,
     traversal,
+    walk_from,
 )
 from tfgraphwidget.naming import names_text, split_input
 from tfgraphwidget.sentences import editor_call
@@ -23,18 +24,15 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def waits_of(index: GraphIndex, ops: Collection[int], unread: Iterable[int]) -> list[int]:
-    """The ops that a part waits for, by itself or by a constant or a variable's read that it reads.
+    """The ops outside of a part that it waits for, in graph order, by itself or by a constant or a
+    variable's read that it reads.
 
     Of two ops that are made under `tf.control_dependencies` TensorFlow lets only the first wait: in
     `x * 2`, the 2. In a loop or branch a constant also waits to be in there, so what waits there in
     place of another op is not known.
 
     Args:
-        ops: The ops of the part.
         unread: The ops whose outputs nothing reads in place of the part, though it reads them.
-
-    Returns:
-        The ops outside of the part, in graph order.
     """
     own = (op for op in ops if index.types[op] not in CONSTANTS)
     waits = {waited for op in own for waited in index.control_lists[op]}
@@ -52,13 +50,11 @@ def runs_before(index: GraphIndex, ops: Iterable[int]) -> Mask:
 def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     """What ops wait for, and what they are computed from, that depend on no input."""
     fed = computed_from_outside(index)
-    stack, visited, waits = list(ops), set[int](), set[int]()
-    while stack:
-        op = stack.pop()
-        if op not in visited and not fed[op]:
-            visited.add(op)
-            waits.update(index.control_lists[op])
-            stack += index.input_lists[op]
+    unfed = walk_from(
+        (op for op in ops if not fed[op]),
+        lambda op: (source for source in index.input_lists[op] if not fed[source]),
+    )
+    waits = {before for op in unfed for before in index.control_lists[op]}
     return waits - control_flow_ops(index) if waits else waits
 
 

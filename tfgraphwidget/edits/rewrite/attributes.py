@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     handles_of_one,
     is_placeholder,
     listed_variables,
+    walk_from,
     write_shape,
 )
 from tfgraphwidget.naming import (
@@ -307,8 +308,7 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     if len(slots) != len(inputs):
         raise GraphEditError(
             f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(inputs)}; "
-            "make a new op "
-            "of its type and " + editor_call("replace") + " this one.",
+            "make a new op of its type and " + editor_call("replace") + " this one.",
             [name],
         )
     for slot, source in zip(slots, inputs, strict=True):
@@ -418,14 +418,7 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
             if name in index.ids:
                 near.setdefault(op, []).append(index.ids[name])
                 near.setdefault(index.ids[name], []).append(op)
-    group = set(ops)
-    stack = list(group)
-    while stack:
-        for op in near.get(stack.pop(), []):
-            if op not in group:
-                group.add(op)
-                stack.append(op)
-    return group
+    return set(walk_from(ops, lambda op: near.get(op, [])))
 
 
 @register
@@ -550,11 +543,9 @@ class SetTrainable(Command):
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
-        return (
-            f"Made only {subject_text(self.variables)} trainable"
-            if self.variables
-            else "Made nothing trainable"
-        )
+        if self.variables:
+            return f"Made only {subject_text(self.variables)} trainable"
+        return "Made nothing trainable"
 
     def note(self) -> str:
         """What it changes: the training that the graph has is as it was."""

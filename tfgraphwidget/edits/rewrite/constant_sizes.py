@@ -42,20 +42,14 @@ class SizeEntry(NamedTuple):
 
 
 def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[SizeEntry] | None:
-    """Read the sizes in a vector or scalar.
-
-    Returns:
-        The sizes; None if their number is not known.
-    """
+    """The sizes in a vector or scalar; None if their number is not known."""
     op, _ = tensor
     kind, node = index.types[op], index.nodes[op]
     if kind in CONSTANTS:
         integers = constant_integers(index, node)
-        return (
-            None
-            if integers is None
-            else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
-        )
+        if integers is None:
+            return None
+        return [SizeEntry(value, op, at) for at, value in enumerate(integers)]
     read = index.input_tensors(op)
     if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return size_entries(index, read[0], depth + 1)
@@ -112,15 +106,8 @@ def integer_constant(
     *,
     scalar: bool = False,
 ) -> NodeDef:
-    """Make a Const of integers.
-
-    Args:
-        like: Any NodeDef; the new one is of its class.
-        dtype: The number of int32.
-        scalar: Whether it is a scalar rather than a vector.
-
-    Returns:
-        The NodeDef.
+    """A Const of integers, of the class of the NodeDef `like`: a vector, or a scalar; `dtype` is
+    the number of int32 or int64.
     """
     node = type(like)(name=name, op="Const")
     node.attr["dtype"].type = dtype
@@ -178,11 +165,7 @@ class SizeConsumer:
         self.read = index.input_tensors(op)
 
     def sizes(self, slot: int) -> list[SizeEntry]:
-        """The sizes at an input; [] if it is not known.
-
-        Args:
-            slot: The position among the inputs of an op.
-        """
+        """The sizes at an input; [] if it is not known."""
         return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
 
     def stale(
@@ -197,19 +180,15 @@ class SizeConsumer:
 
         Args:
             proposed: The new size, the expression that computes it, or None if neither is known.
-
-        Returns:
-            The report.
         """
         index, entry = self.index, all_[k]
         mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
         value = tuple(size for _, size in mine)
         scalar = index.shape(entry.constant, 0) == ()
-        new = (
-            None
-            if proposed is None
-            else tuple(proposed if at == entry.at else size for at, size in mine)
-        )
+        if proposed is None:
+            new = None
+        else:
+            new = tuple(proposed if at == entry.at else size for at, size in mine)
         size = at_run_time or SizeAtRunTime("", (0,))
         return StaleConstant(
             op=index.names[entry.constant],
@@ -236,9 +215,6 @@ class SizeConsumer:
     ) -> StaleConstant:
         """Report a size that is computed from the shape of a tensor that the op reads when the
         graph runs.
-
-        Returns:
-            The report.
         """
         source = f"{self.index.names[tensor[0]]}:{tensor[1]}"
         text = " * ".join(f'tf.shape("{source}")[{position}]' for position in positions)
@@ -247,27 +223,13 @@ class SizeConsumer:
         return self.stale(slot, all_, k, text, SizeAtRunTime(source, positions, times, plus))
 
     def scale(self, value: int, was: int, now: int | None) -> int | None:
-        """Scale a multiple of an old size.
-
-        Args:
-            now: The new size; None if it is not known.
-
-        Returns:
-            The new multiple; None if it is not known.
-        """
+        """The new multiple for a multiple of an old size; None if the new size is not known."""
         return value // was * now if now is not None and value % was == 0 else None
 
     def stale_or_computed(
         self, slot: int, all_: list[SizeEntry], k: int, was: int, now: int | None
     ) -> StaleConstant:
-        """Report a size that must be a number, or be computed when the graph runs.
-
-        Args:
-            now: The new size; None if it is not known.
-
-        Returns:
-            The report.
-        """
+        """Report a size that must be a number, or be computed when the graph runs."""
         value = all_[k].value or 0
         number = self.scale(value, was, now)
         size = self.size_of_input(value, was)

@@ -45,11 +45,8 @@ class ConsumerRewriter:
         return self._changed[op]
 
     def redirect(self, consumer: int, old: Tensor, new: str) -> None:
-        """Make an op read another tensor, or wait for another op.
-
-        Args:
-            old: The tensor that it reads; port CONTROL for the op that it waits for.
-            new: The name of the tensor to read instead, "op:0", or of the op to wait for.
+        """Make an op read the tensor `new` ("op:0") in place of another, or wait for the op `new`,
+        where the port of `old` is CONTROL.
         """
         op, port = split_tensor(new)
         node = self.node(consumer)
@@ -97,11 +94,7 @@ def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
 
 
 def tensor(index: GraphIndex, name: str) -> Tensor:
-    """Op and port of a tensor's name; an op's name is its first output.
-
-    Args:
-        name: The name of a tensor, or of an op.
-    """
+    """Op and port of a tensor's name; an op's name is its first output."""
     op, port = (name, None) if name in index.ids else split_tensor(name)
     return index.op(op), port or 0
 
@@ -112,26 +105,14 @@ def tensor_name(index: GraphIndex, of: Tensor) -> str:
 
 
 def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
-    """The ops that are meant, in graph order. Raises UnknownName.
-
-    Args:
-        what: A name scope, a selection, or names of ops.
+    """The ops that a name scope, a selection or names of ops mean, in graph order. Raises
+    UnknownName.
     """
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
 def tensor_consumers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> list[int]:
-    """Find the ops that read a tensor, in graph order.
-
-    Args:
-        only: Ops, scopes or a selection; () for all.
-
-    Returns:
-        The ops.
-
-    Raises:
-        GraphEditError: No op of `only` reads the tensor.
-    """
+    """The ops that read a tensor, in graph order. Raises GraphEditError if no op of `only` does."""
     edges = index.consumer_edges
     row = slice(int(edges.start[of[0]]), int(edges.start[of[0] + 1]))
     consumer_ops = sorted(
@@ -151,13 +132,8 @@ def tensor_consumers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops =
 def check_dtype(
     index: GraphIndex, reading: Iterable[int], old: Tensor, new: str, dtype: str
 ) -> None:
-    """Check that ops can read a new tensor in place of another one.
-
-    Args:
-        dtype: Its dtype; "" if it is not known.
-
-    Raises:
-        GraphEditError: The dtypes differ, or an op writes to the variable that it reads.
+    """Raise GraphEditError where ops cannot read a tensor of that dtype, "" if it is not known, in
+    place of another: the dtypes differ, or an op writes to the variable that it reads.
     """
     was = index.dtypes(old[0])[old[1]]
     name = tensor_name(index, old)
@@ -191,10 +167,8 @@ def _writes(index: GraphIndex, consumer: int, of: Tensor) -> bool:
 
 
 def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> None:
-    """Check that no edge between a tensor and its consumers holds a v1 while loop together.
-
-    Raises:
-        GraphEditError: One of the edges does.
+    """Raise GraphEditError where an edge between a tensor and its consumers holds a v1 while loop
+    together.
     """
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
@@ -218,9 +192,6 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
 def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[Tensor]) -> None:
     """Check that what comes out of ops is in the loop that what goes in comes from: other ops can
     take their place.
-
-    Args:
-        results: The tensors that others read of them.
 
     Raises:
         GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of
@@ -285,14 +256,7 @@ def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iter
 
 
 def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue | None:
-    """Read an attribute of a NodeDef.
-
-    Args:
-        definition: Its OpDef; None if it is not known.
-
-    Returns:
-        The AttrValue, or the OpDef's default; None if there is neither.
-    """
+    """An attribute of a NodeDef, or else its OpDef's default; None if there is neither."""
     if name in node.attr:
         return node.attr[name]
     attr_defs = definition.attr if definition is not None else ()

@@ -59,10 +59,7 @@ _NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4"
 
 def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
     """The constants downstream of an input that seem to be computed from its old size; what they
-    should hold is not known.
-
-    Args:
-        index: The graph after the edit, with the static shapes of before.
+    should hold is not known. `index` is the graph after the edit, with the static shapes of before.
     """
     downstream = traversal.forward(index, {op for op, _ in changes.shapes})
     for op in np.flatnonzero(downstream).tolist():
@@ -258,11 +255,10 @@ def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _padding_after(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A padding that fills a dimension up: more after it than before it."""
     op = consumer.read[1][0]
-    numbers = (
-        _numbers(consumer.index, consumer.index.nodes[op])
-        if consumer.index.types[op] in CONSTANTS
-        else []
-    )
+    if consumer.index.types[op] in CONSTANTS:
+        numbers = _numbers(consumer.index, consumer.index.nodes[op])
+    else:
+        numbers = []
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         before, after = numbers[2 * k : 2 * k + 2] or (0, 0)
         # One more after is what a convolution with stride 2 needs of even sizes.

@@ -58,7 +58,6 @@ class GradientGrafts:
 
         Args:
             function: A function of the sources that returns one tensor.
-            arriving: A gradient like that of what the function returns.
             by: The numbers of the sources that the gradients are taken by.
         """
         index, options = self._index, tuple(options)
@@ -76,10 +75,8 @@ class GradientGrafts:
     def add(
         self, traced: TracedFunction, sources: Sequence[Tensor], arriving: Tensor, after: str
     ) -> tuple[str, ...]:
-        """Move gradients into the graph, beside what arrives; the names of their tensors.
-
-        Args:
-            after: The op or name scope of the function whose gradients they are.
+        """Move gradients into the graph, beside what arrives; the names of their tensors. `after`
+        is the op or name scope of the function whose gradients they are.
         """
         index = self._index
         scope = free_name(
@@ -102,9 +99,6 @@ class GradientGrafts:
     ) -> dict[Tensor, str] | None:
         """Add the gradients of a function that takes the place of a part.
 
-        Args:
-            gradients: The gradients of the part.
-
         Returns:
             The new tensors, by the gradients that they take the place of; None where there are no
             such gradients, and nothing is added.
@@ -124,11 +118,7 @@ class GradientGrafts:
         return new
 
     def follow(self, new: Mapping[Tensor, str]) -> None:
-        """Let the gradients read what takes the place of what they read.
-
-        Args:
-            new: The names of the new tensors, by the old ones.
-        """
+        """Let the gradients read what takes the place of what they read."""
         index = self._index
         by_text = {as_input(index.names[op], port): name for (op, port), name in new.items()}
         for node in self.nodes:

@@ -48,11 +48,7 @@ def graft_function(
     """Move the ops of a traced function into a graph.
 
     Args:
-        sources: The tensors that take the place of its placeholders.
         name: In place of `into`: the name of the new op; of several, that of their name scope.
-
-    Returns:
-        The new ops, and the names of the outputs.
 
     Raises:
         NameTaken: The scope is taken.
@@ -69,9 +65,8 @@ def graft_function(
     )
     instead = {f"{into}/{name}": end for name, end in stands.items()}
     added = [node for node in patch.add.nodes if node.name not in instead]
-    if (
-        traced.graph is not None
-    ):  # live variables need no ops that initialize them, and gradients know the FuncGraph
+    if traced.graph is not None:
+        # Live variables need no ops that initialize them, and gradients know the FuncGraph.
         own = {f"{into}/{node.name}": node for node in traced.index.nodes}
         added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
         traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))
@@ -92,12 +87,7 @@ def graft_function(
 
 
 def make_wait(nodes: Sequence[NodeDef], waits: Iterable[str]) -> None:
-    """Let new ops wait for other ops: those that read no other new one, and so the rest after them.
-
-    Args:
-        nodes: The new ops.
-        waits: The names of the ops to wait for.
-    """
+    """Let new ops wait for others: those that read no other new one, and so the rest after them."""
     names = {node.name for node in nodes}
     for node in nodes:
         if names.isdisjoint(split_input(text)[0] for text in node.input):

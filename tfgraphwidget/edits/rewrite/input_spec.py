@@ -119,13 +119,11 @@ class SetInput(Command):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return (
-            "Insert a Cast"
-            if self.adapter
-            else "Change the shape, and the constants too"
-            if self.fix
-            else ""
-        )
+        if self.adapter:
+            return "Insert a Cast"
+        if self.fix:
+            return "Change the shape, and the constants too"
+        return ""
 
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter

@@ -43,13 +43,8 @@ Spec = tuple[Shape, str]
 
 
 def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
-    """Set the shape and dtype of a placeholder.
-
-    Args:
-        node: A copy of its NodeDef, which is changed.
-
-    Raises:
-        GraphEditError: The op is not a placeholder, or the dtype cannot be fed.
+    """Set the shape and dtype of a copy of a placeholder's NodeDef. Raises GraphEditError for an op
+    that is none, and a dtype that cannot be fed.
     """
     shape, dtype = spec
     number = index.typing.number(dtype)
@@ -71,11 +66,7 @@ def set_placeholder_spec(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
 def check_other_consumers(
     index: GraphIndex, placeholder: Tensor, spec: Spec, remaining: Iterable[int]
 ) -> None:
-    """Check that ops can keep reading a placeholder whose spec changes.
-
-    Raises:
-        GraphEditError: There is such an op, and the spec changes.
-    """
+    """Raise GraphEditError for an op that keeps reading a placeholder whose spec changes."""
     op, port = placeholder
     if spec == (index.shape(op, port), index.dtypes(op)[port]):
         return

@@ -30,14 +30,8 @@ class OutputUses:
         self._context, self._index = context, context.index
 
     def check(self, op: int, node: NodeDef) -> None:
-        """Check that an op keeps the outputs that are read or named, and those that are read their
-        dtypes.
-
-        Args:
-            node: Its NodeDef as it is to be.
-
-        Raises:
-            GraphEditError: It loses one of them, or one of them changes its dtype.
+        """Raise GraphEditError where an op, whose NodeDef is to be `node`, loses an output that is
+        read or named, or one that is read changes its dtype.
         """
         index = self._index
         if index.typing.definition(node.op) is None:

@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    collection_ops,
     control_flow,
     definitions,
     from_outside,
@@ -40,6 +41,7 @@ from tfgraphwidget.graph import (
     persistent_state,
     side_effects,
     traversal,
+    walk_from,
 )
 from tfgraphwidget.naming import colocated_with, colocation, names_text, split_tensor
 from tfgraphwidget.sentences import either
@@ -100,11 +102,7 @@ class Remove(Command):
         return "Remove its consumers too" if self.consumers else ""
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
-        """The patch of a graph of which callers name the tensors `external`.
-
-        Args:
-            external: The names that are used from outside.
-        """
+        """The patch of a graph of which callers name the tensors `external`."""
         removed = set(resolve_ops(index, self.what))
         if not removed:
             return nothing_to_do("The selection holds no ops, so there is nothing to remove.")
@@ -181,11 +179,9 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
 def no_longer_needed(
     index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()
 ) -> set[int]:
-    """Find what feeds, or is waited for by, ops that are removed and no others.
-
-    Args:
-        protected: The ops that stay in any case; those that an input of the graph needs are added.
-        stand_ins: The placeholders that are not inputs of the graph.
+    """The ops that feed, or are waited for by, ops that are removed and no others. Those in
+    `protected` stay, to which those that an input of the graph needs are added; `stand_ins` are the
+    placeholders that are no inputs.
     """
     unused = _used_only_by(index, removed, protected)
     outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)
@@ -220,21 +216,12 @@ def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[
 
 
 def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = True) -> Mask:
-    """Find the ops that are removed only when a call names them.
-
-    Args:
-        named: The names of ops that are names outside of the graph.
-        colocations: Whether an op is one because another is colocated with it.
+    """The ops that are removed only when a call names them: those `named` outside of the graph, and
+    with `colocations` those that another op is colocated with.
     """
     protected = persistent_state(index) | from_outside(index)
-    entries = {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
-    names = (
-        entries
-        | named
-        | {name for node in index.nodes if colocations for name in colocated_with(node)}
-    )
+    names = named | collection_ops(index)
+    names |= {name for node in index.nodes if colocations for name in colocated_with(node)}
     protected[[index.ids[name] for name in names if name in index.ids]] = True
     for variable in definitions(index, handles(index)).values():
         protected[sorted(own_ops(index, variable))] = True
@@ -293,16 +280,8 @@ def _reconnect_control_inputs(
 
 def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> list[int]:
     """The remaining ops that an op waited for, directly or through removed ops."""
-    remaining: dict[int, None] = {}
-    visited, stack = {op}, [op]
-    while stack:
-        for before in index.control_lists[stack.pop()]:
-            if before not in removed:
-                remaining[before] = None
-            elif before not in visited:
-                visited.add(before)
-                stack.append(before)
-    return sorted(remaining)
+    waiting = walk_from([op], lambda at: removed.intersection(index.control_lists[at]))
+    return sorted({before for at in waiting for before in index.control_lists[at]} - removed)
 
 
 def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> list[int]:
@@ -310,28 +289,24 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
     what waited for it.
     """
     block = control_flow.enclosing_blocks(index, waiting)[0]
-    visited, stack = {op}, [op]
-    anchors: set[int] = set()
-    while stack:
-        before = stack.pop()
-        for source in (*index.input_lists[before], *index.control_lists[before]):
-            if source in removed and source not in visited:
-                visited.add(source)
-                stack.append(source)
-            elif source not in removed and index.types[source] not in V1_CONTROL_FLOW:
-                blocks = control_flow.enclosing_blocks(index, source)
-                if blocks and blocks[0] is block:
-                    anchors.add(source)
-    return sorted(anchors)
+
+    def sources(at: int) -> set[int]:
+        return {*index.input_lists[at], *index.control_lists[at]}
+
+    removed_sources = walk_from([op], lambda at: sources(at) & removed)
+    return sorted(
+        source
+        for source in set[int]().union(*map(sources, removed_sources)) - removed
+        if index.types[source] not in V1_CONTROL_FLOW
+        and control_flow.enclosing_blocks(index, source)[:1] == (block,)
+    )
 
 
 def drop_colocation(
     index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter
 ) -> tuple[str, ...]:
-    """Drop colocations with removed ops; return a sentence about it.
-
-    Args:
-        rewriter: Gets the ops that stood on the device of one of them.
+    """Drop colocations with removed ops; a sentence about it. The rewriter gets the ops that stood
+    on the device of one of them.
     """
     names, alone = {index.names[op] for op in removed}, []
     for op, node in enumerate(index.nodes):

@@ -251,17 +251,8 @@ def _name_here(index: GraphIndex, name: str) -> str:
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
-    """Rename ops.
-
-    Args:
-        names: The new name of each op, by its old one; the new names are free.
-        scopes: The name scopes that come to be.
-
-    Returns:
-        The patch.
-
-    Raises:
-        GraphEditError: Half of a variable, or of a control flow context, would be renamed.
+    """Give ops new names, which are free. Raises GraphEditError where half of a variable, or of a
+    control flow context, would be renamed.
     """
     names = dict(names)
     _check_whole(index, names)
@@ -370,11 +361,10 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
             is_apart = all(not name.startswith(f"{scope}/") for name in unnamed)
-            way = (
-                'save it as a file without contexts (".pb") and rename that'
-                if is_apart
-                else f"rename all of {scope!r}"
-            )
+            if is_apart:
+                way = 'save it as a file without contexts (".pb") and rename that'
+            else:
+                way = f"rename all of {scope!r}"
             raise GraphEditError(
                 f"Op {min(touched)!r} holds {context.context_name!r} together, of which "
                 f"{unnamed[0]!r} would keep its name; {way}.",
@@ -427,10 +417,8 @@ def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
 
 
 def lost_state_text(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A sentence for ops whose state is not found any more; none for no ops.
-
-    Args:
-        pairs: The old and the new name of each op.
+    """A sentence for ops, by their old and new names, whose state is not found any more; none for
+    no ops.
     """
     names = tuple(zip(*pairs, strict=True))
     if not names:
@@ -442,9 +430,6 @@ def lost_state_text(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def state_name(node: NodeDef) -> str:
     """What a session finds the state of an op by: a variable without a name has the empty one,
     whatever its op.
-
-    Args:
-        node: The NodeDef of an op that holds state.
     """
     return shared_name(node) or ("" if node.op in RESOURCE_HANDLES else node.name)
 
@@ -522,11 +507,8 @@ class RenameKey(Command):
     def of_signature(
         cls, signatures: Iterable[Signature], name: str, key: str, new: str
     ) -> RenameKey:
-        """The command that renames a key which the signature has, to one that it has not. Raises
-        GraphEditError.
-
-        Args:
-            key: The name of its input or output.
+        """The command that renames the key of an input or output which the signature has, to one
+        that it has not. Raises GraphEditError.
         """
         signature = next(each for each in signatures if each.name == name)
         sides = [

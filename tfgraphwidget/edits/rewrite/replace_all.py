@@ -211,11 +211,10 @@ class ReplaceAll(Command):
                 + in_cell("write letters and digits: into='gelu'."),
             )
         report = _Report()
-        mask = (
-            traversal.mask_of(context.index, resolve_ops(context.index, self.within))
-            if self.within
-            else None
-        )
+        if self.within:
+            mask = traversal.mask_of(context.index, resolve_ops(context.index, self.within))
+        else:
+            mask = None
 
         def rewrite(inner: PlanContext) -> Patch | None:
             if inner is context:
@@ -278,11 +277,10 @@ class ReplaceAll(Command):
             accepts = either("where= accepts", "the condition accepts")
             return nothing_to_do(f"No match of {text} is one that " + accepts + ".")
         near = find_matches(context.index, pattern).near[:1]
-        closest = (
-            f" The closest: {near[0].difference}."
-            if near
-            else either(" editor.match(…).near lists what almost does.", "")
-        )
+        if near:
+            closest = f" The closest: {near[0].difference}."
+        else:
+            closest = either(" editor.match(…).near lists what almost does.", "")
         return nothing_to_do(f"Nothing matches {text}." + closest)
 
 
@@ -542,8 +540,7 @@ class _Planner:
             if traced.has_state or traced.captured:
                 raise GraphEditError(
                     "The replacement makes or reads variables of its own, and all matches would "
-                    "share them; "
-                    "use " + editor_call("replace") + " at each match."
+                    "share them; use " + editor_call("replace") + " at each match."
                 )
             self.traces[key] = traced
         return self.traces[key], inputs
@@ -650,9 +647,8 @@ class _Round:
         self.rewriter = ConsumerRewriter(index)
         self.nodes: list[NodeDef] = []
         self.new: dict[tuple[int, int], str] = {}  # old tensor -> new one
-        self.waits: dict[
-            tuple[int, int], tuple[str, ...]
-        ] = {}  # old tensor -> control inputs for its consumers
+        # Old tensor -> control inputs for its consumers.
+        self.waits: dict[tuple[int, int], tuple[str, ...]] = {}
         self.removed: set[int] = set()
         self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []

@@ -249,11 +249,10 @@ class Replace(Command):
         names_in_use = {name.lower() for name in (*index.used_names(), *index.reserved)}
         grafts: list[_ReplacedPart] = []
         for part in parts:
-            name = (
-                free_name(self.name or self.into, names_in_use)
-                if grafts
-                else self.name or self.into
-            )
+            if grafts:
+                name = free_name(self.name or self.into, names_in_use)
+            else:
+                name = self.name or self.into
             names_in_use.add(name.lower())
             grafts.append(self._graft(context, part, name))
         joined = grafts[0].patch
@@ -462,10 +461,8 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
     """
     changed = {change.name: change for change in first.changed}
     for change in other.changed:
-        before, now = (
-            change.before,
-            changed[change.name].after if change.name in changed else change.before,
-        )
+        before = change.before
+        now = changed[change.name].after if change.name in changed else change.before
         after = type(before)()
         after.CopyFrom(now)
         for k, (old, new) in enumerate(zip(before.input, change.after.input, strict=True)):

@@ -139,11 +139,8 @@ class Resizing:
             fixing = [one for one in stale.values() if one.proposed is not None] if self.fix else []
             others = (change for change in base.changed if change.name not in arrays)
             patch = replace(base, changed=(*others, *arrays.values()))
-            patch = (
-                SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing)
-                if fixing
-                else patch
-            )
+            if fixing:
+                patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing)
         else:
             name = self.index.names[self.op]
             raise GraphEditError(
@@ -328,9 +325,8 @@ class Resizing:
                 continue
             try:
                 inner = self.context.enter(node.name, reference.label, shapes)
-            except (
-                GraphEditError
-            ):  # the body is damaged: TensorFlow says what it thinks of the call
+            except GraphEditError:
+                # The body is damaged: TensorFlow says what it thinks of the call.
                 continue
             try:
                 patch = self._plan_body(inner, argument_sizes)
@@ -512,11 +508,10 @@ def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
 
 def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) -> Iterator[str]:
     for one in unresolved:
-        way = (
-            f"make it {_value_text(one.proposed)}"
-            if one.proposed is not None
-            else "it is not known what it should hold"
-        )
+        if one.proposed is not None:
+            way = f"make it {_value_text(one.proposed)}"
+        else:
+            way = "it is not known what it should hold"
         place = f"{_PLACE}{one.function!r}: " if one.function else ""
         yield (
             f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for "

@@ -8,7 +8,7 @@ from typing import cast
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import constant_sizes
-from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.graph import GraphIndex, walk_from
 from tfgraphwidget.naming import split_input, take_free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
 
@@ -80,11 +80,10 @@ class SizeRewriter:
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one, consumer)
-        node = (
-            self._node(name)
-            if name in self.after.ids
-            else next(n for n in self.new_nodes if n.name == name)
-        )
+        if name in self.after.ids:
+            node = self._node(name)
+        else:
+            node = next(n for n in self.new_nodes if n.name == name)
         values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)
@@ -162,14 +161,9 @@ class SizeRewriter:
         sizes.
         """
         after, const = self.after, self.after.ids[one.op]
-        stack, visited = [after.ids[one.consumer]], set[int]()
-        while stack:
-            op = stack.pop()
-            if const in after.input_lists[op]:
-                return after.names[op]
-            stack += [source for source in after.input_lists[op] if source not in visited]
-            visited.update(after.input_lists[op])
-        return one.consumer
+        way = walk_from([after.ids[one.consumer]], after.input_lists.__getitem__)
+        nearest = (after.names[op] for op in way if const in after.input_lists[op])
+        return next(nearest, one.consumer)
 
     def _free(self, base: str) -> str:
         return take_free_name(base, self.used_names)

@@ -217,19 +217,16 @@ def _target_numbers(
     ]
     stand_ins = iter([number for number, size in zip(numbers, before, strict=True) if size is None])
     for k, entry in enumerate(target):
-        if (
-            sizes[k] is None and entry.value is None
-        ):  # `tf.shape(x)[0]`: the unknown dimensions, in their order
+        if sizes[k] is None and entry.value is None:
+            # `tf.shape(x)[0]`: the unknown dimensions, in their order.
             sizes[k] = next(stand_ins, None)
     rest, whole = prod(size for size in sizes if size is not None), prod(numbers)
     if sizes.count(None) == 1 and rest and whole % rest == 0:
         sizes[sizes.index(None)] = whole // rest
     numbers_of_target = [size for size in sizes if size is not None]
-    return (
-        numbers_of_target
-        if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole
-        else None
-    )
+    if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole:
+        return numbers_of_target
+    return None
 
 
 def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:
@@ -429,11 +426,10 @@ def _is_center_or_half(consumer: SizeConsumer, k: int, was: int) -> bool:
 
 def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """Constant places of a dimension, up to its old end."""
-    axis = (
-        consumer.sizes(2)[0].value
-        if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2)
-        else 0
-    )
+    if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2):
+        axis = consumer.sizes(2)[0].value
+    else:
+        axis = 0
     places = consumer.sizes(1)
     rank = len(consumer.index.shape(*consumer.read[0]) or ())
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
@@ -502,11 +498,10 @@ def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         if position:
             continue
         for op, kind in enumerate(index.types):
-            length = (
-                SizeConsumer(index, consumer.changes, op).sizes(1)
-                if kind == "TensorListReserve"
-                else []
-            )
+            if kind == "TensorListReserve":
+                length = SizeConsumer(index, consumer.changes, op).sizes(1)
+            else:
+                length = []
             if [entry.value for entry in length] == [was]:
                 yield StaleConstant(index.names[length[0].constant], was, None, index.names[op])
         yield from _rounds_of_loops(consumer, was)
@@ -751,11 +746,10 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     ):
         return
     for k, entry in enumerate(sizes):
-        dimension = (
-            next(_meeting_dimensions(consumer, k, entry.value), None)
-            if entry.value not in (None, 1)
-            else None
-        )
+        if entry.value not in (None, 1):
+            dimension = next(_meeting_dimensions(consumer, k, entry.value), None)
+        else:
+            dimension = None
         if dimension is not None:
             yield consumer.stale_or_computed(slot, sizes, k, *dimension)
 

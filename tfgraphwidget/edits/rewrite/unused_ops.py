@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from itertools import chain
 
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.gradients import scope_of_gradients
 from tfgraphwidget.edits.rewrite.remove import no_longer_needed, unprunable_ops
-from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
+from tfgraphwidget.graph import GraphIndex, Mask, collection_ops, persistent_state, traversal
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 
 # Types of ops that draw random numbers: a side effect, but of no use when nothing consumes them.
@@ -38,9 +37,6 @@ def find_unused_ops(
             user marked.
         renamed: The names of the ops that edits have renamed, by those before: gradient ops are
             named after these.
-
-    Returns:
-        The numbers of the ops, ascending.
     """
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:
@@ -111,8 +107,7 @@ class _Uses:
 def _needed_ops(index: GraphIndex, external: Collection[str], stand_ins: set[int]) -> Mask:
     """The ops that are of use whether or not an op consumes them."""
     external_ops = {split_tensor(name)[0] for name in external}
-    members = chain.from_iterable(index.collections.values())
-    named_ops = external_ops | {split_tensor(member.name)[0] for member in members}
+    named_ops = external_ops | collection_ops(index)
     is_needed = unprunable_ops(index, external_ops, colocations=False)
     for op in np.flatnonzero(is_needed & ~persistent_state(index)).tolist():
         can_be_unused = op in stand_ins or _DRAWS.fullmatch(index.types[op])

@@ -150,9 +150,8 @@ def decode(data: object) -> Any:
 def _array_of(value: object) -> Array:
     try:
         return np.asarray(value)
-    except (
-        Exception
-    ) as error:  # a symbolic tensor says with an exception of its own that it has no value
+    except Exception as error:
+        # A symbolic tensor says with an exception of its own that it has no value.
         raise NotEncodable(f"a {type(value).__name__} without a value") from error
 
 
@@ -299,16 +298,8 @@ class EditRecord:
         return self.kind.command_name()
 
     def command(self, index: GraphIndex) -> Command:
-        """The command for a graph.
-
-        Args:
-            index: The graph that the command is for.
-
-        Returns:
-            The command, with selections of that graph.
-
-        Raises:
-            UnknownName: The graph lacks an op of a selection.
+        """The command, with selections of the graph. Raises UnknownName where that lacks an op of a
+        selection.
         """
         fields = {
             key: value.on(index) if isinstance(value, OpNames) else value
@@ -322,9 +313,6 @@ class EditRecord:
 
 def records_of(steps: Iterable[Step]) -> list[dict[str, Json]]:
     """Turn steps of a history into JSON.
-
-    Returns:
-        One JSON object for each; those of a batch are in one.
 
     Raises:
         GraphEditError: An edit has what no file can hold (a Python function, another graph, a
@@ -349,13 +337,8 @@ def document(edits: Sequence[Mapping[str, Json]]) -> str:
 
 
 def record_of(command: Command, number: int = 1) -> dict[str, Json]:
-    """Turn a command into the JSON of an edit of the graph that is open.
-
-    Args:
-        number: The number of the edit, for the error.
-
-    Raises:
-        GraphEditError: The command holds what no JSON can, or is not registered.
+    """A command as the JSON of an edit of the graph that is open. Raises GraphEditError, with the
+    number of the edit, for a command that holds what no JSON can, or is not registered.
     """
     command_name = command.command_name()
     fields_json: dict[str, Json] = {}
@@ -434,16 +417,9 @@ def parse(text: str | bytes) -> object:
 
 
 def records_from(edits: object) -> tuple[EditRecord, ...]:
-    """Read edits from JSON.
-
-    Args:
-        edits: A list of objects as `records_of` returns it, or a whole document.
-
-    Returns:
-        The edits, which are not applied yet.
-
-    Raises:
-        GraphEditError: The JSON holds no edits, or one of them cannot be read; the error names it.
+    """The edits in a list of objects as `records_of` returns it, or in a whole document; they are
+    not applied yet. Raises GraphEditError for JSON that holds no edits, and names the one that
+    cannot be read.
     """
     if isinstance(edits, dict):
         edits = _edits_of(edits)
@@ -540,11 +516,10 @@ def _record_from(edit: object, number: int) -> EditRecord:
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         command_text = "" if registration is None else f" ({registration.name})"
-        end = (
-            ""
-            if str(error).endswith(("?", "."))
-            else ("; give what " + editor_call("history.records", "") + " returned.")
-        )
+        if str(error).endswith(("?", ".")):
+            end = ""
+        else:
+            end = "; give what " + editor_call("history.records", "") + " returned."
         raise GraphEditError(f"Edit {number}{command_text} cannot be read: {error}" + end) from None
     options = tuple(functions), edit.get("renew", True), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)

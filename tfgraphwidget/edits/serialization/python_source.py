@@ -74,9 +74,6 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Source
     Args:
         name: The name that represents a value without source.
         arrays: Arrays over 1 MB are added here, and read from a NumPy archive.
-
-    Returns:
-        The expression.
     """
     return _ExpressionWriter(arrays, file).value(thing, name)
 
@@ -86,10 +83,6 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
 
     Args:
         arrays: Arrays over 1 MB are added here.
-        file: The name of the NumPy archive that they are read from.
-
-    Returns:
-        The expression.
     """
     if array.dtype.kind == "O":
         return SourceExpression(
@@ -116,11 +109,8 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Sour
 
 
 def assignment_to_fill(name: str, what: str) -> str:
-    """The statement for a value without source.
-
-    Args:
-        name: The name of the variable in the script.
-        what: What the value is, for the comment.
+    """The statement that leaves a variable of the script to be filled in, with a comment that says
+    what its value is.
     """
     return f"{name} = ...  # give here {what}"
 
@@ -152,11 +142,10 @@ class _ExpressionWriter:
         expression = _public(thing)
         if expression is not None:
             return expression
-        plain = (
-            getattr(thing, "python_function", None) or inspect.unwrap(thing)
-            if callable(thing)
-            else thing
-        )
+        if callable(thing):
+            plain = getattr(thing, "python_function", None) or inspect.unwrap(thing)
+        else:
+            plain = thing
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
         kind = f"{type(thing).__module__.partition('.')[0]} {type(thing).__name__}"
@@ -177,14 +166,12 @@ class _ExpressionWriter:
         statements: dict[str, str] = {}
         for free, free_value in _free_names(function, tree):
             expression = self.value(free_value, free) if free != own else SourceExpression(own, {})
-            more = (
-                expression.statements
-                if expression.text == free
-                else {**expression.statements, free: f"{free} = {expression.text}"}
-            )
-            if any(
-                statements.get(name, text) != text for name, text in more.items()
-            ):  # two closures, one name
+            if expression.text == free:
+                more = expression.statements
+            else:
+                more = {**expression.statements, free: f"{free} = {expression.text}"}
+            if any(statements.get(name, text) != text for name, text in more.items()):
+                # Two closures, one name.
                 return SourceExpression(
                     own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")}
                 )
@@ -288,11 +275,10 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
             first = ast.parse(text).body[0]
-            node = (
-                first
-                if isinstance(first, ast.FunctionDef) and first.name == function.__name__
-                else None
-            )
+            if isinstance(first, ast.FunctionDef) and first.name == function.__name__:
+                node = first
+            else:
+                node = None
     except (OSError, TypeError, SyntaxError, ValueError):
         node = None
     if node is None:
@@ -379,9 +365,6 @@ def script(
     Args:
         path: The functions that are open then, outermost first.
         file: What the script calls the file of its arrays.
-
-    Returns:
-        The script, which needs no names but its own.
     """
     writer = _ScriptWriter(file)
     writer.define("tgw", "import tfgraphwidget as tgw")
@@ -497,11 +480,10 @@ class _ScriptWriter(ValueWriter):
             self.define("values", "values = {}")
         beside = len(self.arrays)
         text = self._define_all(array_expression(array, name, self.arrays, self._file))
-        note = (
-            f"  # editor.save writes {self._file} beside the script"
-            if len(self.arrays) > beside
-            else ""
-        )
+        if len(self.arrays) > beside:
+            note = f"  # editor.save writes {self._file} beside the script"
+        else:
+            note = ""
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 

@@ -40,14 +40,9 @@ class ConverterProcess(ChildProcess):
         super().__init__("the converter", "converter")
 
     def call(self, function: Callable[..., Any], *arguments: object, seconds: float) -> Any:
-        """Return what a function of a module returns there.
-
-        Args:
-            function: The function; it goes by its name, its arguments and its result as bytes.
-
-        Raises:
-            ConversionRefused: The function refuses, or fails.
-            GraphEditError: The process ended before the function did.
+        """Return what a function of a module returns there; it goes by its name, its arguments and
+        its result as bytes. Raises ConversionRefused where it refuses, or fails, and GraphEditError
+        where the process ended before.
         """
         try:
             return super().call(function, *arguments, seconds=seconds)

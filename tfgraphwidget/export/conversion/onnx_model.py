@@ -33,17 +33,9 @@ _FAILED = re.compile(r"Failed to convert node '(?P<name>[^']+)'")
 
 
 def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[str, Any]) -> bytes:
-    """Convert a frozen graph.
-
-    Args:
-        signatures: Its only signature; the keys are the names of inputs and outputs of the model.
-        options: "opset": the version of ONNX's ops, None for that which tf2onnx takes.
-
-    Returns:
-        The ModelProto, serialized.
-
-    Raises:
-        ConversionRefused: The converter does not take the graph.
+    """Convert a frozen graph with its only signature, whose keys name the model's inputs and
+    outputs, to a serialized ModelProto; the option "opset" is the version of ONNX's ops, None for
+    that which tf2onnx takes. Raises ConversionRefused.
     """
     (signature,) = signatures
     log = _Log()
@@ -109,10 +101,8 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
     The GraphDef gets an Identity of each that is an input or another output already.
     """
     tensors: dict[str, str] = {}
-    names, used_tensors = (
-        {node.name.lower() for node in graph.node},
-        {tensor for _, tensor in signature.inputs},
-    )
+    names = {node.name.lower() for node in graph.node}
+    used_tensors = {tensor for _, tensor in signature.inputs}
     imported: Any = None
     for key, tensor in signature.outputs:
         if tensor in used_tensors:
@@ -170,14 +160,7 @@ def _refusal(lines: Sequence[str]) -> ConversionRefused | None:
 
 
 def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str, np.ndarray]]:
-    """Run a model.
-
-    Args:
-        runs: Signatures, each with its feeds by key.
-
-    Returns:
-        The outputs of each by key.
-    """
+    """Run a model on signatures, each with its feeds by key; the outputs of each by key."""
     runtime = import_module("onnxruntime")
     session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
     input_names = {each.name for each in session.get_inputs()}

@@ -37,17 +37,8 @@ _SELECT = (
 
 
 def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[str, Any]) -> bytes:
-    """Convert a frozen graph.
-
-    Args:
-        options: "optimize": "float16", "dynamic" or None. "select_tf_ops": whether ops of
-            TensorFlow are kept.
-
-    Returns:
-        The FlatBuffer.
-
-    Raises:
-        ConversionRefused: The converter does not take the graph.
+    """Convert a frozen graph to a FlatBuffer; the option "optimize" is "float16", "dynamic" or
+    None, and "select_tf_ops" keeps ops of TensorFlow. Raises ConversionRefused.
     """
     graph = v1.GraphDef.FromString(graph_def)
     with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
@@ -106,9 +97,8 @@ def _function(graph: GraphDef, signature: Signature) -> Any:
     nodes = {node.name: node for node in graph.node}
     for key, tensor in signature.inputs:
         attributes = nodes[split_tensor(tensor)[0]].attr
-        shape: Any = attributes[
-            "shape"
-        ].shape  # TensorShape takes a TensorShapeProto; its stubs do not say so
+        # TensorShape takes a TensorShapeProto; its stubs do not say so.
+        shape: Any = attributes["shape"].shape
         specs[key] = tf.TensorSpec(
             tf.TensorShape(shape), tf.as_dtype(attributes["dtype"].type), key
         )
@@ -151,14 +141,7 @@ def _types_in(pattern: re.Pattern[str], text: str) -> list[str]:
 
 
 def run(model: bytes, runs: Sequence[tuple[Signature, Arrays]]) -> list[dict[str, np.ndarray]]:
-    """Run a model.
-
-    Args:
-        runs: Signatures, each with its feeds by key.
-
-    Returns:
-        The outputs of each by key.
-    """
+    """Run a model on signatures, each with its feeds by key; the outputs of each by key."""
     interpreter = _interpreter(model)
     return [_run(interpreter, signature, feeds) for signature, feeds in runs]
 

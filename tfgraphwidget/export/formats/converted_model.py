@@ -46,10 +46,8 @@ _NOT_RUN = (
 
 
 def write_converted(path: Path, request: ExportRequest) -> None:
-    """Write a graph in the format of another runtime, and verify it.
-
-    Args:
-        path: The file to write; its suffix says in which format.
+    """Write a graph in the format of another runtime, which the suffix of the file says, and verify
+    it.
     """
     suffix = path.suffix.lower()
     conversion = CONVERSIONS[suffix]
@@ -244,15 +242,11 @@ def find_ops(
     names: Sequence[str],
     op_types: Sequence[str],
 ) -> tuple[str, ...]:
-    """The ops of a graph that a converter means by names, also of ops in functions, or else by
-    types.
+    """The ops of a graph, in graph order, that a converter means by names it has made of the graph
+    ("while/body/_1/Lgamma"), also of ops in functions, or else by types.
 
-    Args:
-        signatures: The signatures that it was converted for; () for the whole graph.
-        names: Names in the graph that the converter has made of it: "while/body/_1/Lgamma".
-
-    Returns:
-        Their names, in graph order: for what is in a function, the op that calls it.
+    For what is in a function it is the op that calls it. `signatures` are those that it was
+    converted for; () for the whole graph.
     """
     found_ops = {op for name in names if (op := _op_around(index, name)) is not None}
     if not found_ops and op_types:

@@ -65,11 +65,8 @@ class NotKept(Exception):
 
 
 def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> None:
-    """Write an edited SavedModel to the folder `path`, and try it.
-
-    Args:
-        edited: What was opened, and what it is now.
-        files: The files of the SavedModel in its folder, which are copied except for the graph.
+    """Write an edited SavedModel to the folder `path`, with those of its files that are not the
+    graph, and try it.
 
     Raises:
         NotKept: The edits need a SavedModel that is built from the graph again; nothing is written.
@@ -117,8 +114,7 @@ def _check_fed(edited: EditedSavedModel) -> None:
         if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
             raise GraphEditError(
                 f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not "
-                "take it, so that TensorFlow could not load what would be written; take it away "
-                "by "
+                "take it, so that TensorFlow could not load what would be written; take it away by "
                 + editor_call("signatures.remove", f"{signature.name!r}")
                 + f", and add it again with '{unfed}:0' among its inputs.",
                 [unfed],
@@ -135,11 +131,7 @@ def _unfed_placeholder(index: GraphIndex, signature: Signature) -> str:
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
-    """Copy files of a SavedModel to another folder.
-
-    Args:
-        files: The names of the files; those that are not there are left out.
-    """
+    """Copy files of a SavedModel, as far as they are there, to another folder."""
     path.mkdir(parents=True, exist_ok=True)
     for inside in ("variables", "assets"):
         if (folder / inside).is_dir():
@@ -246,9 +238,8 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
     added = set()
-    converted: list[
-        str
-    ] = []  # ops that the model restores, and that freezing has replaced under their own names
+    # Ops that the model restores, and that freezing has replaced under their own names.
+    converted: list[str] = []
     stack = _bookkeeping(original)
     if not original.object_graph_def.nodes and any(name not in nodes for name in stack):
         raise NotKept("ops of its Saver were removed")
@@ -398,10 +389,8 @@ def _set_signature_defs(
 ) -> None:
     """Let the signatures name the tensors that represent their inputs and outputs now."""
     index, request = edited.request.index, edited.request
-    before_by_name, now = (
-        {each.name: each for each in edited.signatures},
-        {each.name: each for each in request.signatures},
-    )
+    before_by_name = {each.name: each for each in edited.signatures}
+    now = {each.name: each for each in request.signatures}
     for name in before_by_name.keys() - now.keys():
         del meta.signature_def[name]
     for name in edited.lost:

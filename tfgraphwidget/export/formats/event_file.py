@@ -28,18 +28,12 @@ _WAY_OUT = in_cell(
 
 
 def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
-    """Write an event file. Of constants over 1 kB, only dtype and shape are written.
+    """Write an event file to a directory, which is created if it does not exist, and return its
+    path. Of constants over 1 kB, only dtype and shape are written. `around`, a GraphDef with the
+    versions and the function library, is changed.
 
-    Args:
-        logdir: The directory; it is created if it does not exist.
-        around: A GraphDef without nodes: the versions and the function library. It is changed.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        GraphEditError: If the directory cannot be written to or the graph is too large; no file is
-            left then.
+    Raises GraphEditError where the directory cannot be written to or the graph is too large; no
+    file is left then.
     """
     slim = list(_without_large_constants(index.nodes))
     _store_shapes(slim, index)

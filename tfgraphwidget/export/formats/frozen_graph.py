@@ -34,18 +34,16 @@ from tfgraphwidget.export.state.exported_subgraph import (
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, opened_by
 from tfgraphwidget.graph import (
-    HANDLES,
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
     Mask,
     Signature,
-    VariableDef,
     build,
-    definitions,
     needed_ops,
     of_type,
     unused_inputs,
     unused_inputs_notice,
+    variables_among,
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale_shapes
@@ -66,11 +64,7 @@ _STATE_WAYS_OUT = (
 
 
 def write_frozen(path: Path, request: ExportRequest) -> None:
-    """Write a frozen graph, and verify it.
-
-    Args:
-        path: The file to write, or the directory.
-    """
+    """Write a frozen graph, and verify it."""
     if request.read_only and request.function is not None:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
@@ -119,13 +113,8 @@ class FrozenGraph:
 
 
 def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
-    """The frozen graph of a request.
-
-    Args:
-        kind: What is written, for messages: "The frozen graph".
-
-    Raises:
-        GraphEditError: It has no outputs, or a variable has no value.
+    """The frozen graph of a request; `kind` is what is written, for messages: "The frozen graph".
+    Raises GraphEditError where it has no outputs, or a variable has no value.
     """
     request = replace(request, signatures=_runnable_signatures(request))
     need = ops_needed(request.index, request.signatures)
@@ -137,11 +126,9 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
             raise
         # Either variables have no values, which present_values refuses, or a queue cannot be filled
         # and stays as it is.
-        variables = _variables(request.index, need)
-        state, why = (
-            ExportedState(variables, present_values(request, variables), (), (), (), {}),
-            error.why,
-        )
+        variables = variables_among(request.index, need)
+        state = ExportedState(variables, present_values(request, variables), (), (), (), {})
+        why = error.why
     else:
         why = Sentence()
     part, frozen_part, library = _freeze(request, state, kind)
@@ -201,19 +188,11 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     return tuple(signatures)
 
 
-def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
-    return tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
-
-
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     """The values that a file has for the variables, where TensorFlow cannot run it. Raises
     GraphEditError.
     """
-    variables, readers = _variables(request.index, need), request.graph.stored_values()
+    variables, readers = variables_among(request.index, need), request.graph.stored_values()
     missing = next(
         (variable.handle for variable in variables if variable.handle not in readers), None
     )

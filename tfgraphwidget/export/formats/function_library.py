@@ -21,14 +21,8 @@ def complete_graph_def(request: ExportRequest) -> GraphDef:
 
 
 def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
-    """Add nodes to a GraphDef, and make its library that of an index.
-
-    Args:
-        index: The graph whose functions become the library.
-        graph_def: A GraphDef without nodes; it is changed.
-
-    Returns:
-        The same GraphDef.
+    """Add nodes to a GraphDef without any, which is returned, and make its library that of an
+    index.
     """
     graph_def.node.extend(nodes)
     library = graph_def.library

@@ -33,11 +33,11 @@ from tfgraphwidget.export.verification.synthetic_feeds import (
     generate_feeds,
     no_value_for,
 )
-from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
+from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Source, open_source, shape_from_proto
+from tfgraphwidget.sources import Source, body_index, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import (
@@ -58,12 +58,7 @@ _SHARED = re.compile(
 
 def save_function(path: Path, request: ExportRequest, function: FunctionToExport) -> None:
     """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify
-    it.
-
-    Args:
-        request: Whether to verify, and the feeds for that.
-        function: Has the modules. The first is what loading returns; the others are parts of it,
-            with the same variables.
+    it. The first is what loading returns; the others are parts of it, with the same variables.
 
     Raises:
         GraphEditError: If TensorFlow cannot save the modules, or the file gives other results.
@@ -107,13 +102,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
         with contextlib.closing(session):
             yield replace(
                 request,
-                index=build(
-                    body.nodes(),
-                    *body.collections(),
-                    typing=body.typing,
-                    functions=body.functions(),
-                    extras=body,
-                ),
+                index=body_index(body),
                 graph=_LoadedFunction(source),
                 signatures=source.signatures,
                 read_only="",
@@ -264,10 +253,8 @@ class _TracedModule:
         self.specs = {
             spec.name: spec for spec in tf.nest.flatten(self._function.structured_input_signature)
         }
-        inputs, outputs = (
-            [(key, key) for key in self.specs],
-            [(key, key) for key in self._function.structured_outputs],
-        )
+        inputs = [(key, key) for key in self.specs]
+        outputs = [(key, key) for key in self._function.structured_outputs]
         self.signature = Signature(name, tuple(inputs), tuple(outputs))
 
     def effects(self) -> Iterator[EffectiveOp]:

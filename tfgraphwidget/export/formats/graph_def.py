@@ -27,15 +27,9 @@ def check_size(
     way_out: str,
     constant_bytes: Mapping[str, int] | None = None,
 ) -> None:
-    """Check that protobuf can serialize nodes and a function library.
-
-    Args:
-        kind: What is written, for the message: "The GraphDef".
-        way_out: The end of the message: what to do instead.
-        constant_bytes: Further bytes by the name of the variable that becomes a constant.
-
-    Raises:
-        GraphEditError: If the message would be too large.
+    """Raise GraphEditError where protobuf cannot serialize nodes and a function library; `kind`
+    ("The GraphDef") begins the sentence, and `way_out` ends it. `constant_bytes` are further ones
+    by the name of the variable that becomes a constant.
     """
     nodes = list(nodes)
     constant_bytes = constant_bytes or {}
@@ -68,11 +62,7 @@ _WAY_OUT = (
 
 
 def write_graph_def(path: Path, request: ExportRequest) -> None:
-    """Write the GraphDef of every op that the editor shows, and read it back.
-
-    Args:
-        path: The file to write, or the directory.
-    """
+    """Write the GraphDef of every op that the editor shows, and read it back."""
     envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     tell_files_that_stay(request, path.name, request.index.nodes)
@@ -84,16 +74,10 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
 def write_message(
     path: Path, envelope: GraphDef, nodes: Sequence[NodeDef], *, verify: bool
 ) -> None:
-    """Write a GraphDef in the form of the suffix.
+    """Write a GraphDef, which the envelope is without its NodeDefs, in the form of the suffix. They
+    are written one by one: together, those of a frozen graph would be in memory twice more.
 
-    Args:
-        envelope: The GraphDef without its NodeDefs.
-        nodes: Its NodeDefs, which are written one by one: together, those of a frozen graph would
-            be in memory twice more.
-        verify: Whether to read the file back and compare.
-
-    Raises:
-        GraphEditError: If the file reads back as another graph.
+    Raises GraphEditError if the file, which is read back to `verify` it, is another graph.
     """
     if path.suffix.lower() == ".pb":
         with path.open("wb") as file:

@@ -151,14 +151,9 @@ _FOLLOWED = {
 def add_collections(
     meta_graph: MetaGraphDef, graph: tf.Graph, index: GraphIndex, variables: Iterable[VariableDef]
 ) -> list[str]:
-    """Add the collections of a live graph, as far as they name ops that the editor shows.
-
-    Args:
-        variables: The variables of the checkpoint; they become the global ones, so that a Saver
-            restores them.
-
-    Returns:
-        The keys of collections that a MetaGraphDef cannot hold.
+    """Add the collections of a live graph, as far as they name ops that the editor shows; the keys
+    of those that a MetaGraphDef cannot hold. The variables of the checkpoint become the global
+    ones, so that a Saver restores them.
     """
     keys, there = [], dict[object, set[Member | None]]()
     with graph.as_default():
@@ -170,9 +165,8 @@ def add_collections(
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
                 keys.append(str(key))
     for key, members in index.collections.items():
-        if (
-            key != _GLOBAL and key in there and not there[key].issuperset(members)
-        ):  # of before the last edits
+        if key != _GLOBAL and key in there and not there[key].issuperset(members):
+            # Of before the last edits.
             networkx_extras.add_collection(meta_graph, index, key)
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
@@ -191,9 +185,8 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
             [cast("ContextDef", kind.FromString(proto)) for proto in protos], index
         )
         del meta_graph.collection_def[key]
-    for context in (
-        contexts
-    ):  # a loop whose conditional is gone is an outermost one now, of another collection
+    for context in contexts:
+        # A loop whose conditional is gone is an outermost one now, of another collection.
         protos = meta_graph.collection_def[COLLECTIONS[context.DESCRIPTOR.name]].bytes_list.value
         protos.append(context.SerializeToString(deterministic=True))
 
@@ -269,9 +262,6 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
     The graph of a file without the values of its variables is written without a checkpoint, with a
     notice.
-
-    Args:
-        path: The file to write, or the directory.
     """
     if request.read_only:
         _write_unrunnable(path, request)
@@ -413,11 +403,8 @@ def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) 
 
 
 def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
-    """The whole graph with its collections as a serialized MetaGraphDef; not verified.
-
-    Args:
-        graph: The live graph, whose collections have Python objects; None for a file that
-            TensorFlow has not imported.
+    """The whole graph with its collections as a serialized MetaGraphDef; not verified. A live
+    graph's collections have Python objects; it is None for a file that TensorFlow has not imported.
     """
     if graph is None:
         alone: bytes = meta_graph_alone(request).SerializeToString(deterministic=True)
@@ -475,13 +462,11 @@ def file_meta_graph(
     original: MetaGraphDef | None,
     notices: list[str],
 ) -> MetaGraphDef:
-    """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no
-    Saver, no signatures.
+    """The MetaGraphDef of a file's graph after edits, with the collections that the file's own, if
+    any, has; no Saver, no signatures.
 
-    Args:
-        envelope: A GraphDef with the versions and the library, and no nodes.
-        original: The MetaGraphDef that the file holds, if it holds one.
-        notices: Gets a sentence on each collection that cannot be written.
+    The envelope has the versions and the library, and no nodes; `notices` get a sentence on each
+    collection that cannot be written.
     """
     meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(envelope)
@@ -490,9 +475,8 @@ def file_meta_graph(
     unedited: Mapping[str, CollectionDef] = {}
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
-        if (
-            original.graph_def.node == meta_graph.graph_def.node
-        ):  # else they may name what is not there
+        if original.graph_def.node == meta_graph.graph_def.node:
+            # Else they may name what is not there.
             unedited = original.collection_def
         lost = (
             original.collection_def.keys()
@@ -541,9 +525,8 @@ def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare:
         if original.HasField(key) and (has_saver or key != "saver_def"):
             getattr(meta_graph, key).CopyFrom(getattr(original, key))
     meta_graph.asset_file_def.extend(original.asset_file_def)
-    if not is_version(
-        meta_graph.meta_info_def.tensorflow_version or "1.0"
-    ):  # TensorFlow would refuse the file for it
+    if not is_version(meta_graph.meta_info_def.tensorflow_version or "1.0"):
+        # TensorFlow would refuse the file for it.
         meta_graph.meta_info_def.ClearField("tensorflow_version")
 
 

@@ -34,10 +34,8 @@ _VARIABLES = "variables/variables"
 
 
 def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
-    """Raise GraphEditError for tags by which another graph of the file that was opened is loaded.
-
-    Args:
-        tags: The tags of the graph that is written.
+    """Raise GraphEditError for tags by which another graph of the file that was opened is
+    loaded.
     """
     if any(set(meta.meta_info_def.tags) == set(tags) for meta in opened.others):
         raise GraphEditError(
@@ -51,14 +49,8 @@ def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
 
 
 def names_in_checkpoint(state: ExportedState, opened: OpenedSavedModel) -> dict[str, str]:
-    """The names under which a graph that is built again has its values in the checkpoint that
-    others read too.
-
-    Args:
-        state: The variables of the graph, with their values.
-
-    Returns:
-        The names of values by those of variables; the slices of a partitioned one have one name.
+    """The names, by those of variables, under which a graph that is built again has its values in
+    the checkpoint that others read too; the slices of a partitioned variable have one name.
     """
     stored = _stored_values(opened.folder / _VARIABLES)
     used = {name.lower() for name in stored}
@@ -85,15 +77,9 @@ def _kind(variable: VariableDef, state: ExportedState) -> tuple[str, tuple[int, 
 
 
 def finish_model(path: Path, request: ExportRequest) -> None:
-    """Give the graph of a SavedModel its tags, and put the other graphs of the file that was opened
-    beside it.
-
-    Args:
-        path: The folder of the new SavedModel, which has one MetaGraphDef.
-        request: The tags that the user chose, and the SavedModel that was opened.
-
-    Raises:
-        GraphEditError: The tags are those of another graph, or files in "assets" have one name.
+    """Give the graph of a new SavedModel, which has one MetaGraphDef, its tags, and put the other
+    graphs of the file that was opened beside it. Raises GraphEditError where the tags are those of
+    another graph, or files in "assets" have one name.
     """
     opened, tags = request.opened_model, request.settings.tags
     others = () if opened is None else opened.others

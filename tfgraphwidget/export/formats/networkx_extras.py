@@ -10,10 +10,8 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 
 def pack_extras(index: GraphIndex, envelope: GraphDef) -> bytes:
-    """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections.
-
-    Args:
-        envelope: A GraphDef with the versions and the function library. It is changed.
+    """Serialize a MetaGraphDef without nodes: the versions and the function library, of the
+    envelope, which is changed, and the collections.
     """
     meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope, ()))

@@ -60,13 +60,9 @@ class NewVariable:
 def new_variables(
     meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, session: Session | None
 ) -> list[NewVariable]:
-    """The variables of an edited graph that a SavedModel does not have, with their values.
-
-    Args:
-        session: The session with the values; None for the initial values.
-
-    Raises:
-        CannotHold: A variable is one of TensorFlow 1, or has no value.
+    """The variables of an edited graph that a SavedModel does not have, with their values in a
+    session, or the initial ones. Raises CannotHold for a variable that is one of TensorFlow 1, or
+    has no value.
     """
     stored_names = {node.name for node in meta.graph_def.node} | set(before.names)
     variable_defs = definitions(
@@ -107,10 +103,8 @@ def _value(index: GraphIndex, variable: VariableDef, session: Session | None) ->
 def add_objects(
     objects: SavedObjectGraph, variables: Iterable[NewVariable], index: GraphIndex
 ) -> None:
-    """Add variables to the saved objects, as attributes of the root.
-
-    Args:
-        variables: The variables, in the order of their numbers.
+    """Add variables, in the order of their numbers, to the saved objects, as attributes of the
+    root.
     """
     for new in variables:
         handle = index.nodes[index.ids[new.definition.handle]]
@@ -126,13 +120,8 @@ def add_objects(
 def initializer_nodes(
     nodes: Sequence[NodeDef], variables: Sequence[NewVariable], init: str
 ) -> list[NodeDef]:
-    """NodeDefs of which the init op assigns the present values of new variables.
-
-    Args:
-        init: The name of the op that sessions run after the restoration; "" if there is none.
-
-    Raises:
-        CannotHold: There is no such op.
+    """NodeDefs of which the op `init`, which sessions run after the restoration, assigns the
+    present values of new variables. Raises CannotHold where there is no such op.
     """
     if not variables:
         return list(nodes)

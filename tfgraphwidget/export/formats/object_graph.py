@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     needed_ops,
     pairs,
     reachable_functions,
+    walk_from,
     write_shape,
 )
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
@@ -89,12 +90,10 @@ class ObjectGraphEdit:
         self._old = {
             function.signature.name: function for function in original.graph_def.library.function
         }
-        self._added: dict[
-            str, int
-        ] = {}  # tensors of new handles, with the numbers of their objects
-        self._new: dict[
-            str, FunctionDef
-        ] = {}  # functions of signatures, by the name that they have in the file
+        # Tensors of new handles, with the numbers of their objects.
+        self._added: dict[str, int] = {}
+        # Functions of signatures, by the name that they have in the file.
+        self._new: dict[str, FunctionDef] = {}
         self._reachable = self._reachable_functions(nodes)
         self._successors = {**self._edited_by_name(), **successors(before, after)}
 
@@ -137,10 +136,8 @@ class ObjectGraphEdit:
         there = {self._after.names[i] for i in handles(self._after)} & self._before.ids.keys()
         if before & there == after & there:
             return
-        nodes, numbers = (
-            self.objects.nodes,
-            saved_variables(self._original, self._original.graph_def.node),
-        )
+        nodes = self.objects.nodes
+        numbers = saved_variables(self._original, self._original.graph_def.node)
         flags = {number: op in after for op, number in numbers.items() if op in there}
         functions = self._original.object_graph_def.concrete_functions.values()
         bound_inputs = {number for function in functions for number in function.bound_inputs}
@@ -264,21 +261,14 @@ class ObjectGraphEdit:
                 del self.objects.concrete_functions[name]
 
     def _reachable_objects(self) -> set[int]:
-        stack, reachable = [0], set[int]()
-        while stack:
-            number = stack.pop()
-            if number not in reachable:
-                reachable.add(number)
-                saved = self.objects.nodes[number]
-                stack += [child.node_id for child in (*saved.children, *saved.dependencies)]
-                stack += [slot.slot_variable_node_id for slot in saved.slot_variables]
-                pairs_of_functions = saved.saveable_objects.values()
-                stack += [
-                    n
-                    for pair in pairs_of_functions
-                    for n in (pair.save_function, pair.restore_function)
-                ]
-        return reachable
+        def members(number: int) -> Iterator[int]:
+            saved = self.objects.nodes[number]
+            yield from (child.node_id for child in (*saved.children, *saved.dependencies))
+            yield from (slot.slot_variable_node_id for slot in saved.slot_variables)
+            for pair in saved.saveable_objects.values():
+                yield from (pair.save_function, pair.restore_function)
+
+        return set(walk_from([0], members))
 
     def _set_signature(
         self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]
@@ -415,9 +405,8 @@ class ObjectGraphEdit:
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         tensors = dict(now.inputs)
         for key, new in renamed.items():
-            if key not in fields or not fields[key].HasField(
-                "tensor_spec_value"
-            ):  # sparse or ragged: several tensors
+            if key not in fields or not fields[key].HasField("tensor_spec_value"):
+                # Sparse or ragged: several tensors.
                 continue
             op, port = pairs(self._after, [tensors[new]])[0]
             declared = fields[key].tensor_spec_value.shape
@@ -457,9 +446,6 @@ class ObjectGraphEdit:
     def output_shape(self, signature: str, key: str) -> TensorShapeProto | None:
         """The static shape that the function of a signature declares for an output; None for
         composite values.
-
-        Args:
-            key: The key of the output in the signature.
         """
         number = self._signature_objects().get(signature)
         if number is None:
@@ -657,11 +643,9 @@ class ObjectGraphEdit:
         )
         numbers = self._given_objects.get(new, ())[len(before) :] if len(now) > len(before) else ()
         new_numbers = [number for number in numbers if number is not None]
-        return (
-            new_numbers
-            if before == now[: len(before)] and len(before) + len(new_numbers) == len(now)
-            else None
-        )
+        if before == now[: len(before)] and len(before) + len(new_numbers) == len(now):
+            return new_numbers
+        return None
 
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
@@ -748,11 +732,10 @@ class ObjectGraphEdit:
         """Add a notice of functions that some callers call edited and some as they were."""
         for name in sorted(self.objects.concrete_functions):
             others = self._successors.get(name, set()) - {name}
-            paths = (
-                self._paths(name)
-                if others and name in self._old and name in self._reachable
-                else ()
-            )
+            if others and name in self._old and name in self._reachable:
+                paths = self._paths(name)
+            else:
+                paths = ()
             if paths:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature "
@@ -821,9 +804,6 @@ class _FunctionLookup:
 def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
     """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of
     these objects.
-
-    Args:
-        meta: The MetaGraphDef that holds the saved objects.
     """
     number_of: dict[str, int] = {}
     for node in nodes:

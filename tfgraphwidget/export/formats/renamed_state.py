@@ -23,10 +23,7 @@ def new_state_names(
     meta: MetaGraphDef, before: GraphIndex, after: GraphIndex, names: Mapping[str, str]
 ) -> dict[str, str]:
     """The new names of ops that hold variables and tables, and of a Saver's inputs and outputs,
-    that edits have renamed, by the old.
-
-    Args:
-        names: The old names of ops that edits have renamed, by the new ones.
+    that edits have renamed, by the old, which `names` has by the new.
     """
     saver = {split_tensor(getattr(meta.saver_def, field))[0] for field in _SAVER}
     pairs = {
@@ -59,10 +56,8 @@ def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef
     renamed = type(meta)()
     renamed.CopyFrom(meta)
     nodes, objects = renamed.graph_def.node, renamed.object_graph_def.nodes
-    numbers, bound = (
-        saved_variables(meta, meta.graph_def.node),
-        set(bound_variables(meta, meta.graph_def.node)),
-    )
+    numbers = saved_variables(meta, meta.graph_def.node)
+    bound = set(bound_variables(meta, meta.graph_def.node))
     bound_numbers = {numbers[op] for op in bound}
     for old, new in names.items():
         # Keras has two objects of one name, of which functions bind one: an op that they do not

@@ -69,9 +69,6 @@ _LEFT_OUT = frozenset({
 def write_saved_model(path: Path, request: ExportRequest) -> None:
     """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel
     is copied.
-
-    Args:
-        path: The file to write, or the directory.
     """
     opened, edited = request.opened_model, request.edited
     if opened is not None and request.is_unedited and _keeps_tags(request.settings.tags, opened):
@@ -130,13 +127,9 @@ def _keeps_tags(tags: Collection[str], opened: OpenedSavedModel) -> bool:
 
 
 def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
-    """The request with the signature of what the graph seems to be for, and a notice of it.
-
-    Args:
-        kind: What is written, for messages: "A SavedModel".
-
-    Raises:
-        GraphEditError: Nothing in the graph looks like a result.
+    """The request with the signature of what the graph seems to be for, and a notice of it, in
+    which `kind` is "A SavedModel", say. Raises GraphEditError where nothing in the graph looks like
+    a result.
     """
     try:
         signature = apparent_signature(request.index)
@@ -193,11 +186,10 @@ def _signature_def(
     """The SignatureDef of a signature, with the method and the composite values of the one that was
     opened.
     """
-    was = (
-        None
-        if edited is None
-        else next((each for each in edited.signatures if each.name == signature.name), None)
-    )
+    if edited is None:
+        was = None
+    else:
+        was = next((each for each in edited.signatures if each.name == signature.name), None)
     if edited is None or was is None:
         return signature_def(request.index, signature, file_signature)
     message: SignatureDef = tf_protos.SignatureDef()
@@ -234,11 +226,10 @@ def _write(
             for signature, file_signature in pairs
         }
         builder = v1.saved_model.Builder(str(path))
-        saver = (
-            _saver(request.opened_model, state, variables)
-            if request.opened_model is not None
-            else None
-        )
+        if request.opened_model is not None:
+            saver = _saver(request.opened_model, state, variables)
+        else:
+            saver = None
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(
             session,

@@ -52,7 +52,6 @@ def signature_function(
     """The function of a signature's subgraph.
 
     Args:
-        index: The graph that the signature names tensors of.
         objects: Tensors of the graph that represent saved objects, each with the number of the
             object.
         template: The FunctionDef that computed the signature before.
@@ -166,12 +165,10 @@ class _Captures:
         captures: Mapping[tuple[int, int], str],
         used_names: set[str],
     ) -> None:
-        self._index, self._definition, self._captures, self._used_names = (
-            index,
-            definition,
-            captures,
-            used_names,
-        )
+        self._index = index
+        self._definition = definition
+        self._captures = captures
+        self._used_names = used_names
         self._arguments: dict[tuple[int, int], str] = {}
 
     @property
@@ -221,8 +218,6 @@ class _Tensors:
 
 def called_function(node: NodeDef) -> str:
     """The function that a call op calls as "f"; "" for other ops."""
-    return (
-        str(node.attr["f"].func.name)
-        if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func"
-        else ""
-    )
+    if "f" in node.attr and node.attr["f"].WhichOneof("value") == "func":
+        return str(node.attr["f"].func.name)
+    return ""

@@ -91,11 +91,7 @@ class PageGraph:
 
 
 def find_page_graphs(page_input: PageInput) -> tuple[list[PageGraph], list[int]]:
-    """All graphs of a page, and the numbers of those from the outermost to the current one.
-
-    Args:
-        page_input: The graph and the state of the page.
-    """
+    """All graphs of a page, and the numbers of those from the outermost to the current one."""
     if page_input.entered is None:
         return [PageGraph(page_input, page_input.path)], [0]
     search = _Search(page_input, page_input.entered)

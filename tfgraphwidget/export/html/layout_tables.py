@@ -86,11 +86,8 @@ class _SingleContainers(CompoundLayout):
 def lay_out_levels(
     index: GraphIndex, view_spec: ViewSpec, layout: Layout | None = None
 ) -> Iterator[ContainerLayouts]:
-    """The layouts of all containers with their children closed, one level of the outline at a time.
-
-    Args:
-        view_spec: What is visible; its open scopes and pins are ignored.
-        layout: A layout callable, or None for the layered layout.
+    """The layouts of all containers with their children closed, one level of the outline at a time;
+    open scopes and pins are ignored.
     """
     outline, cache = outline_of(index, fold=view_spec.fold)[0], LayoutCache()
     open_scopes: frozenset[str] = frozenset()
@@ -118,12 +115,7 @@ def lay_out_view(
     layout: Layout | None = None,
     cache: LayoutCache | None = None,
 ) -> ContainerLayouts:
-    """The layouts of the open containers as the editor shows them.
-
-    Args:
-        layout: A layout callable, or None for the layered layout.
-        cache: The cache of the editor's layout, so that the result is the same.
-    """
+    """The layouts of the open containers as the editor shows them, with the cache of its layout."""
     visible = build_visible_graph(index, view_spec)
     frame = Frame(
         visible, right=view_spec.direction == "right" and layout is None, aspect=view_spec.aspect
@@ -214,11 +206,8 @@ def container_tables(
     texts: Texts,
     encodings: Sequence[OpValues] = (),
 ) -> Arrays:
-    """The arrays of all containers, concatenated.
-
-    Args:
-        texts: The numbered texts that arrays refer to; texts are added.
-        encodings: The values of the color encodings per op.
+    """The arrays of all containers, concatenated; texts that they refer to are added to the
+    numbered ones, and `encodings` are color encodings per op.
     """
     rows = [_Rows(index, outline, layouts, texts) for layouts in insides]
     columns: dict[str, list[np.ndarray]] = {}
@@ -242,10 +231,8 @@ def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) 
     """The tints and notes of all children and badges; the rows of the editor's own view come
     first.
     """
-    views, levels = (
-        [row for row in rows if row.layouts.saved],
-        [row for row in rows if not row.layouts.saved],
-    )
+    views = [row for row in rows if row.layouts.saved]
+    levels = [row for row in rows if not row.layouts.saved]
     drawings: list[tuple[VisibleGraph | _ClosedItems, dict[str, npt.NDArray[np.intp]]]] = []
     drawings += [(row.layouts.visible, {"child": row.child, "badge": row.badge}) for row in views]
     if levels:
@@ -409,11 +396,9 @@ class _ClosedItems:
             badge_items.append(number[visible.badge_item])
             children.append(np.arange(first, first + len(row.child)))
             badges.append(np.arange(first + len(row.child), len(self.names)))
-        self.kind, self.child, self.badge = (
-            np.concatenate(kinds),
-            np.concatenate(children),
-            np.concatenate(badges),
-        )
+        self.kind = np.concatenate(kinds)
+        self.child = np.concatenate(children)
+        self.badge = np.concatenate(badges)
         self.home_of_op = np.stack(homes, axis=1)
         self.badge_op, self.badge_item = np.concatenate(badge_ops), np.concatenate(badge_items)
 

@@ -21,7 +21,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -97,9 +96,8 @@ def comparison_texts(value: AttrValue) -> list[str]:
     texts = list[str]()
     try:
         value_holds(texts.append)(value)
-    except (
-        Exception
-    ):  # a damaged value can fail anywhere in TensorFlow or numpy; a query does not find it
+    except Exception:
+        # A damaged value can fail anywhere in TensorFlow or numpy; a query does not find it.
         return []
     return texts if sum(map(len, texts)) <= _MOST else []
 
@@ -116,20 +114,16 @@ def pack_page(page_input: PageInput) -> bytes:
 
     Each graph is a JSON document and a buffer of numbers; the page's `graphs` has the lengths of
     both. All lengths are multiples of 4.
-
-    Args:
-        page_input: The graph and the state of the page.
     """
     page_graphs, numbers = find_page_graphs(page_input)
     packed = [_pack_graph(one) for one in report_each(page_graphs, "Packing the page", every=1)]
     kinds = {
         kind: one.page_input.index for one in page_graphs for kind in one.page_input.index.kinds[0]
     }
-    titles = (
-        titles_of(page_input)
-        if len(numbers) == len(page_input.path)
-        else (" / ".join(titles_of(page_input)),)
-    )
+    if len(numbers) == len(page_input.path):
+        titles = titles_of(page_input)
+    else:
+        titles = (" / ".join(titles_of(page_input)),)
     head = _encode_json(
         {
             "graphs": [[len(text), len(buffer)] for text, buffer in packed],
@@ -152,9 +146,6 @@ def pack_page(page_input: PageInput) -> bytes:
 def titles_of(page_input: PageInput) -> tuple[str, ...]:
     """The titles of the graphs from the outermost to the current one; of a file its name without
     the directory.
-
-    Args:
-        page_input: The graph and the state of the page.
     """
     first, *inner = page_input.path
     return PurePath(first).name if PurePath(first).is_absolute() else first, *inner
@@ -388,28 +379,3 @@ def _little_endian(array: np.ndarray) -> tuple[bytes, str]:
     dtype = _DTYPE_CODES[str(array.dtype)]
     data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % 4), dtype
-
-
-class PageTables(NamedTuple):
-    """One graph of a page: its JSON document, and its arrays by name."""
-
-    head: dict[str, object]
-    numbers: dict[str, np.ndarray]
-
-
-def unpack_page(data: bytes) -> tuple[dict[str, object], list[PageTables]]:
-    """The JSON document and the graphs in the result of `pack_page`; for tests and tools."""
-    whole = gzip.decompress(data)
-    at = 4 + int.from_bytes(whole[:4], "little")
-    page = json.loads(whole[4:at])
-    graphs = []
-    for text, size in page["graphs"]:
-        head = json.loads(whole[at : at + text])
-        at += text
-        arrays = {
-            name: np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, at + offset)
-            for name, dtype, count, offset in head["fields"]
-        }
-        graphs.append(PageTables(head, arrays))
-        at += size
-    return page, graphs

@@ -20,12 +20,12 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
-    definitions,
     from_outside,
     mask_of,
     needed_ops,
     of_type,
     own_ops,
+    variables_among,
 )
 from tfgraphwidget.naming import HOW_TO_TRUST, names_text, take_free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
@@ -57,25 +57,15 @@ class ExportedState:
 
 
 def read_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """Read the state of ops in the session; only reads run in it.
-
-    Args:
-        need: The ops that are needed, as a mask.
-
-    Raises:
-        SessionRefused: For variables without a value.
-        GraphEditError: For state that only a running session can fill.
+    """Read the state of needed ops in the session; only reads run in it. Raises SessionRefused for
+    variables without a value, and GraphEditError for state that only a running session can fill.
     """
     index = request.index
     contents = read_contents(
         index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors))
     )
     need = need | needed_ops(index, (), contents.starters)
-    variables = tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
+    variables = variables_among(index, need)
     present = present_values(request, variables)
     assign_ops = _AssignOps(index)
     whole = tuple(
@@ -128,19 +118,17 @@ def present_values(
         read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
-        why = (
-            str(missing)
-            if missing
-            else f"The session cannot read values: {variable_values.error_text(error)}"
-        )
-        way = (
-            OPEN_WITH_CHECKPOINT
-            if missing and request.graph.lacks_values()
-            else in_cell(
+        if missing:
+            why = str(missing)
+        else:
+            why = f"The session cannot read values: {variable_values.error_text(error)}"
+        if missing and request.graph.lacks_values():
+            way = OPEN_WITH_CHECKPOINT
+        else:
+            way = in_cell(
                 "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and "
                 "save again"
             )
-        )
         raise SessionRefused(
             f"{why}; " + way + ".",
             missing.handles or list(reads),
@@ -191,11 +179,9 @@ class _AssignOps:
         """The variable with an op that assigns it: its initializer if that is to `keep` and takes
         the value.
         """
-        return (
-            variable
-            if keep and self._takes(variable, np.shape(value))
-            else self.add_assign(variable)
-        )
+        if keep and self._takes(variable, np.shape(value)):
+            return variable
+        return self.add_assign(variable)
 
     def add_assign(self, variable: VariableDef) -> VariableDef:
         """The variable with a new op that assigns a fed value."""
@@ -242,10 +228,8 @@ def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
 
 
 def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[NodeDef]) -> None:
-    """Add a notice for a file that names others, such as vocabularies, where they are now.
-
-    Args:
-        name: The name of the file that is written.
+    """Add a notice for the file of that name that names others, such as vocabularies, where they
+    are now.
     """
     index = request.index
     written = mask_of(index, (index.ids[node.name] for node in nodes if node.name in index.ids))
@@ -259,13 +243,11 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
 
 
 def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
-    """The paths of asset files by the constant that holds them.
+    """The paths of asset files by the constant that holds them. Raises GraphEditError for a file
+    that does not exist.
 
     A file of unknown origin may name any file, which would be copied: a notice names what is not
     copied therefore.
-
-    Raises:
-        GraphEditError: For a file that does not exist.
     """
     index, trust = request.index, request.trust
     paths = {}

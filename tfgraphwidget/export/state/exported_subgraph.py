@@ -39,13 +39,10 @@ class ExportedSubgraph:
 def extract_subgraph(
     index: GraphIndex, signatures: Sequence[Signature], more: Collection[str] = ()
 ) -> ExportedSubgraph:
-    """Extract the ops that signatures need. Their inputs become placeholders.
+    """Extract the ops that signatures, and the ops `more`, need. Their inputs become placeholders.
 
     The placeholder of an input that is computed for another signature, or for `more`, has that
     value as its default.
-
-    Args:
-        more: The names of further ops to extract with the ops that they need.
 
     Raises:
         GraphEditError: For a placeholder that is not among the inputs.

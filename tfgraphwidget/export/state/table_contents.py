@@ -53,12 +53,7 @@ def read_contents(
     index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[np.ndarray]]
 ) -> StateContents:
     """Find the ops that fill the state of some ops, and the state that those ops need in turn.
-
-    Args:
-        need: The ops whose state is to be filled.
-
-    Raises:
-        GraphEditError: For state that cannot be filled where the graph will be loaded.
+    Raises GraphEditError for state that cannot be filled where the graph will be loaded.
     """
     starters: dict[str, None] = {}
     exports: dict[str, int] = {}

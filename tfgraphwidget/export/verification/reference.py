@@ -42,11 +42,7 @@ MAX_ENDS = 2
 
 
 def not_run(reason: str) -> Sentence:
-    """The notice that what was written was not run.
-
-    Args:
-        reason: Why, as a part of a sentence.
-    """
+    """The notice that what was written was not run."""
     return (
         "What was written was loaded but not run: "
         + reason
@@ -107,10 +103,8 @@ class GraphReference:
         """
         values = next_numbers(self._state.values) if moved else self._state.values
         kind = RemoteSandbox if self.is_remote else Sandbox
-        library, versions = (
-            library_of(self.request.index, self._nodes),
-            self.request.index.extras.versions(),
-        )
+        library = library_of(self.request.index, self._nodes)
+        versions = self.request.index.extras.versions()
         return kind(self._nodes, library, values, self._state.starters, versions=versions)
 
     def is_refused(self) -> bool:
@@ -127,10 +121,8 @@ class GraphReference:
         return self.request.notices
 
     def run_all(self) -> list[ReferenceRun]:
-        """Run the signatures on the user's feeds, and on synthetic ones where there are none.
-
-        Returns:
-            The signatures that run, with feeds and outputs; a notice names those that do not run.
+        """Run the signatures on the user's feeds, and on synthetic ones where there are none; those
+        that run, with feeds and outputs. A notice names those that do not.
         """
         if op := self._find_effect():
             self.request.notices.append(not_run(op.sentence[:1].lower() + op.sentence[1:]))
@@ -227,11 +219,7 @@ class GraphReference:
 
 def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
     """Whether what was written may not be loaded, since the file is not trusted; a notice says
-    which op is why.
-
-    Args:
-        op: An op that does more than compute and that would run; None for one that the import of
-            the graph may run.
+    which op is why, or that the import may run one.
     """
     if request.trust.is_given:
         return False

@@ -106,8 +106,7 @@ def check(
                 continue
             raise GraphEditError(
                 f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing "
-                "was written, "
-                "and " + _ANYWAY + "."
+                "was written, and " + _ANYWAY + "."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
         largest = [
@@ -144,19 +143,13 @@ def _compare(
                 # Unseeded random numbers differ from run to run; those of the reference do too
                 # then.
                 once_more = once_more or reference.rerun(expected)
-                why = (
-                    ""
-                    if describe_difference(expected_values[key], once_more[k][2][key], tolerance)
-                    else why
-                )
+                if describe_difference(expected_values[key], once_more[k][2][key], tolerance):
+                    why = ""
                 # a deep model that was not trained can turn the last bit of a number into the first
                 if why:
                     moved = moved or reference.rerun(expected, moved=True)
-                    why = (
-                        ""
-                        if is_rounding(expected_values[key], results[k][key], moved[k][2][key])
-                        else why
-                    )
+                    if is_rounding(expected_values[key], results[k][key], moved[k][2][key]):
+                        why = ""
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature "
@@ -185,11 +178,8 @@ def largest_difference(expected: npt.ArrayLike, actual: npt.ArrayLike) -> float:
 def describe_difference(
     expected: npt.ArrayLike, actual: npt.ArrayLike, tolerance: float | None = None
 ) -> str:
-    """How an array differs from the expected one, as the end of a sentence; "" if it does not.
-
-    Args:
-        tolerance: How much they may differ, relative to the largest number; None for that of the
-            dtype.
+    """How an array differs from the expected one by more than a tolerance, relative to the largest
+    number, or that of the dtype, as the end of a sentence; "" if it does not.
     """
     expected_array, actual_array = np.asarray(expected), np.asarray(actual)
     if not same_dtype_and_shape(expected_array, actual_array):
@@ -219,10 +209,8 @@ def describe_difference(
 
 
 def is_rounding(expected: npt.ArrayLike, actual: npt.ArrayLike, moved: npt.ArrayLike) -> bool:
-    """Whether an output differs from the expected one by no more than rounding can change it.
-
-    Args:
-        moved: The output of the graph for inputs and variables that are one bit larger.
+    """Whether an output differs from the expected one by no more than rounding can change it;
+    `moved` is that of the graph for inputs and variables that are one bit larger.
     """
     a, b, c = (np.asarray(values) for values in (expected, actual, moved))
     if not np.issubdtype(a.dtype, np.inexact) or not (
@@ -313,10 +301,8 @@ def _without_warnings() -> Iterator[None]:
 def opened_by(
     reference: Reference, load: Callable[..., AbstractContextManager[Run]], *arguments: object
 ) -> AbstractContextManager[Run]:
-    """What loads a file, in a process of its own if the reference runs in one.
-
-    Args:
-        load: A function of a module that gives a context manager, which yields a `Run`.
+    """What loads a file, by a function of a module that gives a context manager, which yields a
+    `Run`, in a process of its own if the reference runs in one.
     """
     return (
         RemoteContext(RUNS, PATIENCE, load, *arguments) if reference.is_remote else load(*arguments)
@@ -361,10 +347,8 @@ def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[
 
 @contextmanager
 def load_eagerly(path: Path, tags: Sequence[str] | None = None) -> Iterator[Run]:
-    """Load a SavedModel as `tf.saved_model.load` does; it yields what runs its signatures.
-
-    Args:
-        tags: The tags of its graph; None for the only one.
+    """Load a SavedModel, or its graph with these tags, as `tf.saved_model.load` does; it yields
+    what runs its signatures.
     """
     with eager_mode(), optimizers_off():
         with _without_warnings():

@@ -29,11 +29,7 @@ class InputSpec(NamedTuple):
 
 
 def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
-    """The dtype and shape of tensors.
-
-    Args:
-        names: The names of the tensors, which are the keys.
-    """
+    """The dtype and shape of tensors, whose names are the keys."""
     names = list(names)
     return [
         InputSpec(name, tf.as_dtype(index.dtypes(op)[port]).base_dtype, index.shape(op, port))
@@ -54,10 +50,8 @@ def no_value_for(specs: Iterable[InputSpec]) -> str:
 
 
 def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:
-    """Values by key, in several sizes and fillings; the same ones in each call.
-
-    Args:
-        specs: Dtype and shape of each input, of which `no_value_for` says nothing.
+    """Values by key, in several sizes and fillings, for inputs of which `no_value_for` says
+    nothing; the same ones in each call.
     """
     are_static = all(shape is not None and None not in shape for _, _, shape in specs)
     for size, rank, way in _WAYS:
@@ -71,11 +65,9 @@ def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]
 
 
 def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
-    return (
-        (size,) * rank
-        if shape is None
-        else tuple(size if length is None else length for length in shape)
-    )
+    if shape is None:
+        return (size,) * rank
+    return tuple(size if length is None else length for length in shape)
 
 
 def _value(

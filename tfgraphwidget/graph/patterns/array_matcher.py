@@ -81,10 +81,6 @@ def array_matcher(
 
     `plan` is what matching needs of a node, and `blocks` for each op the number of the loop or
     branch around it.
-
-    Args:
-        candidates: The ops that the pattern's values can be.
-        blocks: For each op the number of the loop or branch around it.
     """
     index, pattern = candidates.index, candidates.pattern
     has_loops = not NEXT.isdisjoint(index.kinds[0])

@@ -59,9 +59,8 @@ class Candidates:
         self._constants: dict[tuple[int, int], bool] = {}
         self._readers: dict[str, op_predicates.AttributeValues] = {}
         self._expressions: dict[str, Callable[[str], bool]] = {}
-        self._output_ports: dict[
-            int, int
-        ] = {}  # of a node by id the highest port that is an output of the pattern
+        # Of a node by id the highest port that is an output of the pattern.
+        self._output_ports: dict[int, int] = {}
         for output in pattern.outputs:
             if isinstance(output, Node | Variable):
                 node = id(pattern.resolve(output))
@@ -204,11 +203,8 @@ class Candidates:
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     def has_shape(self, tensor_type: TensorType, op: int, port: int) -> bool:
-        """Whether an output has the shape of a tensor of the pattern; "*" is any.
-
-        Args:
-            tensor_type: What the pattern says of the tensor: its shape in the notation of queries,
-                "*" for any.
+        """Whether an output has the shape of a tensor of the pattern, in the notation of queries;
+        "*" is any.
         """
         if tensor_type.shape == "*":
             return True

@@ -33,8 +33,6 @@ def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -
     is this.
 
     Args:
-        array: The array; None is not a value.
-        value: A number, a text, or a tuple of them.
         tolerance: How far an element may differ, relatively, or absolutely from 0; None for what
             rounding makes.
 

@@ -35,9 +35,6 @@ def pattern_of(selection: Selection) -> Pattern:
     variables any variable or constant. Dtypes, shapes, names and devices are left out, Identity ops
     and reads of variables too.
 
-    Returns:
-        The pattern.
-
     Raises:
         InvalidArgument: There are no ops that compute something, too many, or they are not
             connected.

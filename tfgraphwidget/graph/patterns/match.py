@@ -287,11 +287,9 @@ class Obstacles:
 
     @cached_property
     def _effect_ops(self) -> frozenset[int]:
-        return (
-            frozenset()
-            if self._effects
-            else frozenset(side_effects(self._index, range(len(self._index))))
-        )
+        if self._effects:
+            return frozenset()
+        return frozenset(side_effects(self._index, range(len(self._index))))
 
     @cached_property
     def _external_tensors(self) -> dict[int, list[str]]:

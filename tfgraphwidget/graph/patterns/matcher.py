@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.adjacency import walk_from
 from tfgraphwidget.graph.control_flow import control_flow
 from tfgraphwidget.graph.edges import Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
@@ -79,7 +80,7 @@ def find_matches(
     op_types: Callable[[], Iterable[str]] = tuple,
     expression: str = "",
 ) -> Matches:
-    """Find where a pattern fits.
+    """The matches of a pattern, in topological order of their first outputs.
 
     Args:
         within: The ops that matches may consist of, one bool each; None for all. Constants,
@@ -89,9 +90,6 @@ def find_matches(
         effects: Whether ops with side effects can be replaced.
         function: The function whose body the graph is; "" for a graph.
         op_types: Returns all op types, to propose some in place of an unknown one.
-
-    Returns:
-        The matches, in topological order of their first outputs.
 
     Raises:
         InvalidArgument: No op type of a name exists, or no op type has an attribute that is named.
@@ -114,13 +112,8 @@ def find_matches(
 def check_types(
     pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple
 ) -> None:
-    """Raise for an op type that does not exist, or an attribute that no op of a node's types has.
-
-    Args:
-        index: The graph, whose types exist in any case.
-
-    Raises:
-        InvalidArgument: See there.
+    """Raise InvalidArgument for an op type that does not exist, unless the graph has it, or an
+    attribute that no op of a node's types has.
     """
     present = {*index.kinds[0], *index.functions, *GROUPS, "*"}
     for node in (value for statement in pattern.statements for value in walk(statement)):
@@ -595,11 +588,9 @@ class _Matcher:
             if isinstance(value, Alternatives):
                 choices = [reach(choice) for choice in value.choices]
                 ops_of_choices = [ops for ops in choices if ops is not None]
-                return (
-                    set[int]().union(*ops_of_choices)
-                    if len(ops_of_choices) == len(choices)
-                    else None
-                )
+                if len(ops_of_choices) == len(choices):
+                    return set[int]().union(*ops_of_choices)
+                return None
             for child in children(value):
                 ops = reach(child)
                 if ops is not None:
@@ -614,13 +605,8 @@ class _Matcher:
 
     def _consumers_of(self, ops: set[int], *, is_control: bool = False) -> set[int]:
         """The ops that consume, or wait for, some ops, directly or through Identity ops."""
-        same_values = set(ops)
-        stack = list(ops)
-        while stack:
-            for op in self.index.consumer_lists[stack.pop()]:
-                if op not in same_values and self.through.mask[op]:
-                    same_values.add(op)
-                    stack.append(op)
+        consumers, passed = self.index.consumer_lists, self.through.mask
+        same_values = walk_from(ops, lambda op: (each for each in consumers[op] if passed[each]))
         rows = self.index.control_consumer_lists if is_control else self.index.consumer_lists
         return {consumer for op in same_values for consumer in rows[op]}
 

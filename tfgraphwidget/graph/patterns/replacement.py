@@ -120,15 +120,12 @@ class Replacement:
         call: Callable[[str, list[_Tensor | Constant], dict[str, object]], _Tensor | list[_Tensor]],
         constant: Callable[[Constant], _Tensor],
     ) -> list[_Tensor]:
-        """Make the ops.
+        """Make the ops, and return the outputs.
 
         Args:
             tensors: What it is called on, in the order of `names`.
             call: Makes an op: its type, its inputs, its attributes by name. Returns its outputs.
             constant: Makes a constant that is an output.
-
-        Returns:
-            The outputs.
         """
         tensors_by_name: dict[str, _Tensor | list[_Tensor]] = dict(
             zip(self.names, tensors, strict=True)
@@ -167,16 +164,8 @@ class Replacement:
 
 
 def parse_replacement(text: str, names: Sequence[str], attributes: Iterable[str]) -> Replacement:
-    """Parse a replacement.
-
-    Args:
-        text: The text; an op type alone is called on all tensors that the pattern names.
-
-    Returns:
-        The replacement.
-
-    Raises:
-        InvalidArgument: The text cannot be read, or names what the pattern does not.
+    """Parse a replacement; an op type alone is called on all tensors that the pattern names. Raises
+    InvalidArgument for a text that cannot be read, or names what the pattern does not.
     """
     new = Replacement(parse_statements(text), tuple(names))
     new.check(names, attributes)

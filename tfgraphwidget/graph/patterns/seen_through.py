@@ -39,19 +39,17 @@ class SeenThrough:
 def seen_through(index: GraphIndex) -> SeenThrough:
     """What an index's ops are seen through to."""
     start = index.inputs.start
-    mask = (
-        of_type(index, SEEN_THROUGH.__contains__) & (np.diff(start) > 0)
-        if len(index)
-        else np.zeros(0, bool)
-    )
+    if len(index):
+        mask = of_type(index, SEEN_THROUGH.__contains__) & (np.diff(start) > 0)
+    else:
+        mask = np.zeros(0, bool)
     op = np.arange(len(index), dtype=np.int32)
     port = np.zeros(len(index), np.int32)
     first = start[:-1][mask]
     op[mask], port[mask] = index.inputs.values[first], index.ports[first]
     free = np.diff(index.controls.start) == 0
-    for _ in range(
-        len(index).bit_length() + 1
-    ):  # each round doubles how far an op looks; a cycle ends it
+    for _ in range(len(index).bit_length() + 1):
+        # Each round doubles how far an op looks; a cycle ends it.
         further = mask[op] & mask
         if not further.any():
             break

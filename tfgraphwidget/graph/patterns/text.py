@@ -51,7 +51,6 @@ _TYPE = re.compile(r"_*[A-Z]")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b)")
 _STRING = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
-_COMPARISON = re.compile(r"<=|>=|!=|<|>")
 _KEY = re.compile(r"([A-Za-z_]\w*)[ \t]*(=(?!=)|<=|>=|!=|<|>(?![A-Z]))")
 _DTYPES = frozenset(
     {
@@ -95,13 +94,7 @@ _DTYPES = frozenset(
 
 
 def parse(text: str) -> Pattern:
-    """Parse a pattern.
-
-    Args:
-        text: The text; see the module.
-
-    Returns:
-        The pattern.
+    """Parse a pattern; see the module.
 
     Raises:
         InvalidArgument: It cannot be parsed; the error shows the place. Or it matches everything,
@@ -222,11 +215,10 @@ class _Parser:
         types = [first]
         while True:
             at = _end(_SPACE, self.text, self.at)
-            match = (
-                _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1))
-                if self.text[at : at + 1] == "|"
-                else None
-            )
+            if self.text[at : at + 1] == "|":
+                match = _IDENTIFIER.match(self.text, _end(_SPACE, self.text, at + 1))
+            else:
+                match = None
             if match is None or not _TYPE.match(match[0]):
                 return tuple(types)
             types.append(match[0])
@@ -483,10 +475,8 @@ def _end(what: re.Pattern[str], text: str, at: int) -> int:
 
 
 def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
-    """The refusal of a text that is not a pattern, with a caret under the place.
-
-    Args:
-        at: The place, as a number of characters.
+    """The refusal of a text that is not a pattern, with a caret under the place `at` that
+    character.
     """
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : len(text) if end < 0 else end]

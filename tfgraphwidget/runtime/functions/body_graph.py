@@ -22,10 +22,10 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Signature,
+    called_definitions,
     definition_of,
 )
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import (
@@ -86,7 +86,6 @@ def body_source(
     """The graph of a function's body with a session, opened.
 
     Args:
-        index: The body as edits have left it.
         arguments: The tensors that callers pass in; they are placeholders.
 
     Raises:
@@ -96,7 +95,7 @@ def body_source(
     own = [name for name in arguments if split_tensor(name)[0] not in body_state.names]
     outside = body_state.names | {split_tensor(name)[0] for name in own}
     nodes = inline([node for node in index.nodes if node.name not in outside], index)
-    functions = list(called_definitions(index, nodes).values())
+    functions = list(called_definitions(nodes, index.functions, index.extras.function).values())
     read = {split_input(text) for node in nodes for text in node.input}
     graph = new_graph(index.extras.versions())
     with graph.as_default():
@@ -180,11 +179,10 @@ class _State:
         once.
         """
         stored_names, self._stored = self._stored, {}
-        values = (
-            self.body_state.values([name for _, name in stored_names.values()], "current")
-            if stored_names
-            else {}
-        )
+        if stored_names:
+            values = self.body_state.values([name for _, name in stored_names.values()], "current")
+        else:
+            values = {}
         feeds = {assign: {value: values[name]} for assign, (value, name) in stored_names.items()}
         with eager_mode():  # whatever graph is the default one where the session is used
             return {

@@ -89,15 +89,11 @@ def load_with_gradients(
     variables: Mapping[str, Variable],
     own: OwnNodes = _UNCHANGED,
 ) -> dict[str, ConcreteFunction]:
-    """A ConcreteFunction for each FunctionDef.
+    """A ConcreteFunction for each FunctionDef, by its name.
 
     Args:
         gradients: Function -> op -> gradient, of single ops in functions.
         variables: The variables that the copy reads, by the names of the ops that represent them.
-        own: The seeds and devices of the copies.
-
-    Returns:
-        The ConcreteFunctions by the names of the FunctionDefs.
 
     Raises:
         NotClonable: A function calls itself, or TensorFlow cannot load it.
@@ -164,17 +160,13 @@ def import_part(
     scope: str,
     own: OwnNodes = _UNCHANGED,
 ) -> list[Tensor]:
-    """Add the ops of a part to the default graph.
+    """Add the ops of a part to the default graph; the tensors of `part.outputs`, in order.
 
     Args:
         functions: The ConcreteFunctions to call, by the names of the original functions.
         tensors_in: Tensors of the default graph by the names of the tensors that they represent:
             inputs and captured state.
         scope: The name scope of the new ops; "" for none.
-        own: The seeds and devices of the copies.
-
-    Returns:
-        The tensors of `part.outputs`, in order.
     """
     graph = tf.compat.v1.get_default_graph()
     for function in functions.values():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
+from tfgraphwidget.graph import BodyState, GraphIndex, called_definitions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
 from tfgraphwidget.sentences import in_cell
@@ -30,7 +30,6 @@ from tfgraphwidget.tf_types import (
     ConcreteFunction,
     FuncGraph,
     FunctionDef,
-    NodeDef,
     Operation,
     Tensor,
 )
@@ -84,19 +83,6 @@ class Gradient:
             return [next(input_gradients) if is_returned else None for is_returned in self.results]
 
         _register(name, gradient)
-
-
-def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
-    definitions: dict[str, FunctionDef] = {}
-    stack = list(nodes)
-    while stack:
-        for call in called_functions(stack.pop(), index.functions):
-            if call.function not in definitions:
-                definition = index.extras.function(call.function)
-                definitions[call.function] = definition
-                stack += definition.node_def
-    return definitions
 
 
 def register_refusal(name: str, function: str = "") -> None:
@@ -202,9 +188,6 @@ def called_gradients(
     They are by name of the function and of the op in it. What they capture is named by number for
     arguments, "^0" for what the op itself consumes, which an edit may have changed, "$name" for a
     variable that the body reads, else by the tensor's name.
-
-    Args:
-        body_state: What the state that the body reads represents.
     """
     if body_state.graph is None:
         return {}
@@ -321,7 +304,7 @@ def _saved_gradient(part: Excerpt, body_state: BodyState, number: int) -> Gradie
     if captured is None:
         return None
     definition = index.extras.function(saved.function)
-    callees = called_definitions(index, definition.node_def)
+    callees = called_definitions(definition.node_def, index.functions, index.extras.function)
     library = tf_protos.FunctionDefLibrary(function=[definition, *callees.values()])
     return Gradient(load_functions(library)[saved.function], captured, saved.results)
 
@@ -364,10 +347,6 @@ def tensors_of(
 
     `tensors_in` are tensors from outside the copy, by the original's name, and `scope` is the name
     scope of the copy in the default graph; "" for none.
-
-    Args:
-        tensors_in: Tensors from outside the copy, by the original's name.
-        scope: The name scope of the copy in the default graph; "" for none.
     """
     graph = tf.compat.v1.get_default_graph()
     prefix = f"{scope}/" if scope else ""

@@ -201,11 +201,10 @@ class _Calls:
         labels = {}
         for called in called_functions(node, self._index.functions):
             is_edited = called.label in functions
-            function = (
-                self._library[functions[called.label]]
-                if is_edited
-                else self._widen(called.function)
-            )
+            if is_edited:
+                function = self._library[functions[called.label]]
+            else:
+                function = self._widen(called.function)
             function = (
                 self._with_results(function) if is_loop and called.label == "body" else function
             )
@@ -267,15 +266,11 @@ def call_instead(
     handles: Sequence[NewHandle] = (),
     state: Change | None = None,
 ) -> Patch:
-    """The patch of `index` whose `op` calls the function `new` as `label`.
+    """The patch of `index` whose `op` calls the function `new` as `label`, or as its only one.
+    Raises GraphEditError where an op cannot take the results of the new function.
 
-    Args:
-        label: Which of its functions; "" for the only one.
-        inner: The body of `new`, whose library has the functions that it calls.
-        state: The ops of these handles in `index`.
-
-    Raises:
-        GraphEditError: An op cannot take the results of the new function.
+    `inner` is the body of `new`, whose library has the functions that it calls; `state` has the ops
+    of the `handles` in `index`.
     """
     node = index.nodes[index.ids[op]]
     if node.op == _GRADIENT_OF_A_CALL:
@@ -311,21 +306,11 @@ def call_everywhere(
     handles: Sequence[NewHandle] = (),
     state: Change | None = None,
 ) -> Patch:
-    """The patch of a whole graph in which all calls of one function call another, those by other
-    functions included.
+    """The patch of a whole graph in which all calls of the function `old` call another, those by
+    other functions included.
 
-    The functions that call `old`, directly or through others, are new ones too.
-
-    Args:
-        old: The name of the function that was edited.
-        inner: The body of `new`, whose library has the functions that it calls.
-        state: The ops of these handles in `index`.
-
-    Returns:
-        The patch, with the new functions and the changed ops.
-
-    Raises:
-        GraphEditError: An op cannot take the results of the new function.
+    The functions that call `old`, directly or through others, are new ones too. All else is as for
+    `call_instead`.
     """
     names, definitions = {old: new.signature.name}, [new]
     library = {new.signature.name: new}
@@ -369,12 +354,9 @@ def _with_shapes(index: GraphIndex, patch: Patch) -> Patch:
 
 
 def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Patch:
-    """The patch, removing the functions of earlier edits too that no op calls after it.
-
-    Args:
-        patch: What `call_instead` or `call_everywhere` gave for it.
-        first: The graph before all edits, whose functions stay: other things than ops may name
-            them.
+    """The patch, as `call_instead` or `call_everywhere` gives it, removing the functions of earlier
+    edits too that no op calls after it; those of the graph `first`, before all edits, stay: other
+    things than ops may name them.
     """
     pairs = ((called_functions(e.before, index.functions), e.after) for e in patch.changed)
     exchange = {
@@ -408,13 +390,8 @@ def check_entered_once(index: GraphIndex, function: str) -> None:
 
 
 def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str) -> tuple[str, ...]:
-    """Sentences on gradients that were made of a call, or of its function, before the function was
-    edited.
-
-    Args:
-        index: The graph that has the calling op.
-        op: That op, or the function's own name.
-        graph: The graph whose library has the function.
+    """Sentences on gradients that were made of a call `op` in `index`, or of the function that the
+    library of `graph` has, before the function was edited.
     """
     notes: list[str] = []
     scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
@@ -572,7 +549,6 @@ def rewrite_definition(
     """The FunctionDef of an edited body.
 
     Args:
-        definition: That of the body before the edit.
         renamed: The new names of ops that the edit renamed.
         keeps_shapes: Whether no static shape is another after the edit, so that those which the ops
             hold are right.

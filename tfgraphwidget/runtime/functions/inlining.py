@@ -18,12 +18,9 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 def inline(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
-    """Copies of NodeDefs, those of called functions in place of calls.
+    """Copies of NodeDefs of a graph, those of called functions in place of calls.
 
     An op of the name of the call gives what the call gave, as IdentityN.
-
-    Args:
-        index: The graph that they are of, with the functions that they call.
     """
     types = OpTypes(index.extras.function)
     return [expanded for node in nodes for expanded in _expand(node, index, types, frozenset())]

@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     BodyState,
     Contexts,
     GraphIndex,
+    called_definitions,
     control_flow_ops,
     side_effects,
 )
@@ -39,7 +40,6 @@ from tfgraphwidget.runtime.functions.body_import import (
     load_with_gradients,
 )
 from tfgraphwidget.runtime.functions.custom_gradients import (
-    called_definitions,
     called_gradients,
     gradients,
     reads_outside,
@@ -231,7 +231,9 @@ def _make(
         )
     # Refuses a scope that does not hold all variables.
     copied_names(index, part.reused, state[3], into)
-    definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
+    definitions = called_definitions(
+        (index.nodes[i] for i in part.ops), index.functions, index.extras.function
+    )
     states = make_states(part, body_state, definitions.values(), into, *state)
     own = OwnNodes(into if reseed else None, state[2])
     variables = {**states.variables, **states.shared}

@@ -143,9 +143,8 @@ class ModuleCopy(tf.Module):
         """Call the function; a tensor can also be passed by its name ("x:0") or by its op's
         ("x").
         """
-        if any(
-            map(_is_keras_tensor, tf.nest.flatten((arguments, keywords)))
-        ):  # a model is built of layers
+        if any(map(_is_keras_tensor, tf.nest.flatten((arguments, keywords)))):
+            # A model is built of layers.
             self._layer = self.__dict__.get("_layer") or self.layer()
             return self._layer(*arguments) if arguments else self._layer(keywords)
         if not self._is_warned and self.trainable_variables and is_in_keras_layer():
@@ -164,9 +163,8 @@ class ModuleCopy(tf.Module):
                 else without_gradient(self.run, self.scope, self.variables)
             )
             return run(*arguments, **values)
-        with (
-            eager_mode()
-        ):  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
+        with eager_mode():
+            # A graph of TensorFlow 1 is the default one, which cannot hold the variables.
             return self.run(*arguments, **values)
 
     def _parameter(self, name: str) -> str:

@@ -311,9 +311,8 @@ def _variable(
                 synchronization=tf.VariableSynchronization(definition.synchronization),
                 aggregation=tf.VariableAggregation(definition.aggregation),
             )
-    except (
-        tf.errors.OpError
-    ) as error:  # without soft placement there is no other device for one that is missing
+    except tf.errors.OpError as error:
+        # Without soft placement there is no other device for one that is missing.
         raise SessionRefused(
             f"Variable {own_name!r} cannot be made on {device or 'the default device'!r}: "
             f"{first_sentence(error.message).rstrip('.')}; "

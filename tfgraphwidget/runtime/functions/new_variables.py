@@ -39,9 +39,7 @@ class LiftedVariables:
 
 def with_constants(patch: Patch) -> Patch:
     """The patch with constants in place of the captured tensors that a Python function reads.
-
-    Raises:
-        GraphEditError: The function captures a table or other state that is not a variable.
+    Raises GraphEditError where it captures a table or other state that is not a variable.
     """
     values = {
         name: live for name, live in patch.new_state.items() if not isinstance(live, tf.Variable)
@@ -84,14 +82,11 @@ def lift(
     patch: Patch, handles: Sequence[NewHandle], caller: GraphIndex, *, as_ops: bool
 ) -> LiftedVariables:
     """The variables that a patch of a function's body brings in, in the graph that calls the
-    function.
+    function: the handles there, and what it gains.
 
     Args:
         as_ops: Whether the variables are made of ops there, which a session initializes; else they
             stay live ones.
-
-    Returns:
-        The handles in the caller, and what it gains.
     """
     names_in_use = {name.lower() for name in (*caller.names, *caller.scopes.names)} | set(
         caller.reserved

@@ -17,15 +17,12 @@ from tfgraphwidget.tf_types import Tensor
 def without_gradient(
     function: Callable[..., Any], name: str, variables: Sequence[tf.Variable] = ()
 ) -> Callable[..., Any]:
-    """A function that computes what another one does, and whose gradient is refused in a sentence.
+    """A function that computes what another one does, and whose gradient is refused in a sentence,
+    also with respect to the trainable ones of the `variables` that it reads.
 
     TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built,
     which is lost in a function: with an AttributeError, and already as the function is called where
     a tape watches an argument.
-
-    Args:
-        variables: The variables that it reads; a gradient with respect to a trainable one is
-            refused too.
     """
 
     def call(*arguments: object, **keywords: object) -> Any:

@@ -84,10 +84,8 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
 def follow_new_calls(
     graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]
 ) -> None:
-    """Set how new ops that call new functions are differentiated.
-
-    Args:
-        functions: The new functions by name. Ops that call none of them stay as they are.
+    """Set how new ops that call new functions are differentiated; ops that call none of them stay
+    as they are.
     """
     for node in nodes if functions else ():
         if node.op in _DIFFERENTIATED and called_functions(node, functions):
@@ -141,11 +139,10 @@ def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
     """
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]
-    shapes = (
-        list(map(tf.TensorShape, op.get_attr("output_shapes")))
-        if is_loop
-        else [t.shape for t in inputs]
-    )
+    if is_loop:
+        shapes = list(map(tf.TensorShape, op.get_attr("output_shapes")))
+    else:
+        shapes = [t.shape for t in inputs]
     for called in called_functions(op.node_def, _library(op.graph)):
         if body_graph(op, called.label) is None:
             set_body_graph(op, called.label, _graph_of(op, called.function, inputs, shapes))

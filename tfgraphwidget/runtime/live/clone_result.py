@@ -155,11 +155,10 @@ class Copy(ArgumentChecks):
         """
         name = original if isinstance(original, str) else getattr(original, "name", None)
         graph = getattr(original, "graph", None)
-        elsewhere = (
-            hasattr(original, "initializer")
-            if graph is None
-            else graph is not self._models[0].graph
-        )
+        if graph is None:
+            elsewhere = hasattr(original, "initializer")
+        else:
+            elsewhere = graph is not self._models[0].graph
         if not isinstance(name, str) or elsewhere:
             raise UnknownName(
                 f"{value_text(original)} names nothing that was copied into {self.scope!r}; give a "

@@ -52,7 +52,6 @@ def rebuild_contexts(
     """Build the control flow contexts of a change's ops, which are in the graph.
 
     Args:
-        source: The graph of the originals, if it is another.
         returning: The ops that were hidden and are shown again: they can be fetched and fed as
             before.
     """
@@ -80,11 +79,10 @@ def _remove(graph: tf.Graph, proto: ContextDef, new: set[str]) -> None:
             _remove(graph, inner, new)
         return
     if _op_name(proto.pivot_name) in new:
-        entries = (
-            graph.get_collection_ref(_key(proto))
-            if live.outer_context is None
-            else nested_contexts(live.outer_context)
-        )
+        if live.outer_context is None:
+            entries = graph.get_collection_ref(_key(proto))
+        else:
+            entries = nested_contexts(live.outer_context)
         with collections_lock(graph):
             entries[:] = [context for context in entries if context is not live]
         return
@@ -193,9 +191,8 @@ class _ContextBuilder:
             was_left_out = (
                 control_flow_context(op) is None and control_flow_context(like) is not None
             )
-            if (
-                not source.is_fetchable(like) and not was_left_out
-            ):  # a copy without the loop or conditional runs as any op
+            if not source.is_fetchable(like) and not was_left_out:
+                # A copy without the loop or conditional runs as any op.
                 graph.prevent_fetching(op)
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
@@ -207,11 +204,10 @@ class _ContextBuilder:
                 continue
             if op.type not in MADE_OUTSIDE_CONTEXTS and op.name not in fetchable:
                 graph.prevent_fetching(op)
-            around = (
-                context
-                if context.IsWhileContext() or context.pivot.op is not op
-                else context.outer_context
-            )
+            if context.IsWhileContext() or context.pivot.op is not op:
+                around = context
+            else:
+                around = context.outer_context
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
                 graph.prevent_feeding(tensor)
 

@@ -88,11 +88,7 @@ def record_of(graph: tf.Graph) -> Record:
 
 
 def hide(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Hide ops from all editors. Names that are not in the graph are ignored.
-
-    Args:
-        names: The names of ops, scopes and groups.
-    """
+    """Hide ops from all editors. Names that are not in the graph are ignored."""
     there, record = operations_by_name(graph), record_of(graph)
     with held_back():
         record.hidden.update(name for name in names if name in there)
@@ -100,11 +96,7 @@ def hide(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 def hide_all_but(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Hide all other ops of a graph from all editors.
-
-    Args:
-        names: The names of the ops that are not hidden.
-    """
+    """Hide all other ops of a graph from all editors."""
     hide(graph, set(operations_by_name(graph)).difference(names))
 
 
@@ -231,11 +223,8 @@ def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
 
 @contextmanager
 def track_function_call(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
-    """While a user's function runs, the ops that this thread adds are one edit; collect their
-    names.
-
-    Args:
-        scope: The name scope in which the function runs.
+    """While a user's function runs in a name scope, the ops that this thread adds are one edit;
+    collect their names.
     """
     record = record_of(graph)
     record.growing = scope
@@ -252,6 +241,5 @@ def check_not_growing(graph: tf.Graph) -> None:
     if scope:
         raise GraphEditError(
             f"A function is making {scope!r} in this graph, and until it has returned there can be "
-            "no other "
-            "edit; " + in_cell("make it before or after editor.call.")
+            "no other edit; " + in_cell("make it before or after editor.call.")
         )

@@ -51,14 +51,9 @@ def check_open(graph: tf.Graph) -> None:
 def import_nodes(
     graph: tf.Graph, nodes: Iterable[NodeDef], functions: FunctionDefLibrary | None = None
 ) -> None:
-    """Add NodeDefs under their own names, without validating them.
-
-    Args:
-        nodes: The NodeDefs; their inputs can name ops of the graph.
-        functions: A FunctionDefLibrary with functions that they call, or None.
-
-    Raises:
-        GraphEditError: TensorFlow refuses; the graph has no new ops.
+    """Add NodeDefs, whose inputs can name ops of the graph, under their own names, without
+    validating them, with functions that they call. Raises GraphEditError where TensorFlow refuses;
+    the graph has no new ops then.
     """
     nodes = list(nodes)
     names = tuple(node.name for node in nodes)
@@ -71,10 +66,8 @@ def import_nodes(
 
 
 def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: bool = True) -> None:
-    """Add ops and functions; if TensorFlow refuses, the graph has none of them.
-
-    Args:
-        by_veil: Whether tensors whose static shape an edit has changed are read through a veil.
+    """Add ops and functions; if TensorFlow refuses, the graph has none of them. With `by_veil`,
+    tensors whose static shape an edit has changed are read through a veil.
     """
     by_veil = by_veil and bool(record_of(graph).rewire_count)
     outside: OutsideTensors = {

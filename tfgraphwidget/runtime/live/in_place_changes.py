@@ -31,10 +31,8 @@ from tfgraphwidget.tf_types import NodeDef
 
 
 def rewire(graph: tf.Graph, edited: NodeChange) -> None:
-    """Change an op of the graph from `edited.before` to `edited.after`.
-
-    Raises:
-        GraphEditError: TensorFlow refuses; part of the op can be changed then.
+    """Change an op of the graph from `edited.before` to `edited.after`. Raises GraphEditError where
+    TensorFlow refuses; part of the op can be changed then.
     """
     before, after = edited.before, edited.after
     record_of(graph).rewire_count += 1
@@ -64,14 +62,8 @@ def rewire(graph: tf.Graph, edited: NodeChange) -> None:
 
 
 def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int) -> None:
-    """Connect an input of an op to an output of another op.
-
-    Args:
-        source: The name of the op to read.
-        port: The number of the output of `source`.
-
-    Raises:
-        GraphEditError: TensorFlow refuses, for another reason than a shape that it remembers.
+    """Connect an input of an op to an output of the op `source`. Raises GraphEditError where
+    TensorFlow refuses, for another reason than a shape that it remembers.
     """
     tensor = graph.get_operation_by_name(source).outputs[port]
     try:
@@ -89,11 +81,7 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
 
 
 def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> None:
-    """Set the control inputs of an op, in place of those that it has.
-
-    Args:
-        names: The names of the ops to wait for.
-    """
+    """Set the control inputs of an op, in place of those that it has."""
     wait_for(op, [graph.get_operation_by_name(name) for name in names])
 
 
@@ -111,9 +99,6 @@ def set_static_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
 def without_veils(graph: tf.Graph, nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
     """Return NodeDefs of the graph as they read without veils, which are left out; the NodeDefs are
     changed in place.
-
-    Args:
-        nodes: The NodeDefs, which are changed in place.
     """
     veils = record_of(graph).veils
     if not veils:

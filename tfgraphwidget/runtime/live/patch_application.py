@@ -48,9 +48,6 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) 
     """Add a `tf.train.QueueRunner` to its collection for each (collection key, QueueRunnerDef).
 
     The ops must be in the graph. A runner in several collections is one object.
-
-    Args:
-        runners: Pairs of a collection key and a queue runner.
     """
     runners_by_proto: dict[bytes, object] = {}
     with graph.as_default():  # not eager, where queue runners are refused
@@ -62,11 +59,7 @@ def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) 
 
 
 def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]]) -> None:
-    """Remove what `add_runners` added from the collections. Missing runners are ignored.
-
-    Args:
-        runners: Pairs of a collection key and a queue runner.
-    """
+    """Remove what `add_runners` added from the collections. Missing runners are ignored."""
     removed = Counter((key, proto.SerializeToString(deterministic=True)) for key, proto in runners)
     for key in {key for key, _ in removed}:
         entries = graph.get_collection_ref(key)
@@ -81,23 +74,10 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, QueueRunnerDef]
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
-def apply_live(
-    patch: Patch,
-    graph: tf.Graph,
-    origin: tf.Graph | None = None,
-    then: Callable[[], None] = lambda: None,
-    *,
-    session: Session | None = None,
-) -> None:
-    """Apply a patch to a live graph; see `live_patch`.
-
-    Args:
-        origin: The graph of the originals of copies, if it is another.
-        then: Called when the patch is applied; if it raises, the patch is rolled back.
-        session: The session that must be able to run afterwards; the default session if None.
-    """
-    with live_patch(patch, graph, origin, session=session):
-        then()
+def apply_live(patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None) -> None:
+    """Apply a patch to a live graph; see `live_patch`."""
+    with live_patch(patch, graph, origin):
+        pass
 
 
 @contextmanager
@@ -204,11 +184,9 @@ def collections_of(graph: tf.Graph) -> dict[str, list[object]]:
 def restore_collections(
     graph: tf.Graph, previous: Mapping[str, list[object]], is_own: Callable[[str, object], bool]
 ) -> None:
-    """Restore the collections of a graph, and keep what other threads have added since.
-
-    Args:
-        previous: The entries to restore, by the collection's key.
-        is_own: Takes a key and an entry; whether this edit added the entry, so that it is removed.
+    """Restore the collections of a graph to their `previous` entries, and keep what other threads
+    have added since; `is_own` says of a key and an entry whether this edit added it, so that it is
+    removed.
     """
     for key in graph.get_all_collection_keys():
         with collections_lock(graph):
@@ -248,11 +226,8 @@ def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
 
 
 def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection[str] = ()) -> None:
-    """Hide ops that a failed edit has left. Their names are free for other edits.
-
-    Args:
-        nodes: The NodeDefs of the ops; those that are not in the graph are ignored.
-        functions: The names of functions that only they call.
+    """Hide ops that a failed edit has left, and functions that only they call. Their names are free
+    for other edits.
     """
     record = record_of(graph)
     there = operations_by_name(graph)
@@ -380,11 +355,7 @@ def _exists(graph: tf.Graph, name: str) -> bool:
 
 
 def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:
-    """Return the live variables of these names ("w:0"), which edits made or collections hold.
-
-    Args:
-        names: The names of the variables, "w:0".
-    """
+    """Return the live variables of these names ("w:0"), which edits made or collections hold."""
     variables, names = record_of(graph).variables, list(names)
     if not variables.keys() >= set(names):
         entries = (

@@ -123,9 +123,6 @@ class Devices:
     def has(self, device: str) -> bool:
         """Return whether one of the devices is that of a name, whose parts may be left out; True
         for no name.
-
-        Args:
-            device: The name of a device, complete or not.
         """
         spec = parse_device(device)
         return spec is None or any(device_matches(spec, own) for own in self.specs)
@@ -141,10 +138,9 @@ class Devices:
             others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
             raise SessionRefused(
                 f"Op {first.name!r}{others} would stand on {first.device!r}, which the session "
-                "does not have"
-                f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could "
-                "run nothing any more; "
-                f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
+                f"does not have{'' if self.soft else ' (and allow_soft_placement is off)'}, so "
+                "that it could run nothing any more; choose "
+                f"{'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
                 [node.name for node in unplaced],
             )
 
@@ -183,11 +179,7 @@ class _Kernels:
 
 
 def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collection[str]) -> bool:
-    """Return whether there is a kernel for an op.
-
-    Args:
-        types: The device types that it can be placed on.
-    """
+    """Return whether there is a kernel for an op on one of the device types."""
     kernels = _kernels(op_type)
     if not kernels and tf_protos.registered_op(op_type) is None:
         return True  # the type is the name of a function
@@ -256,7 +248,6 @@ def check_patch_placement(
     Sessions that are closed, of another graph, or that place only what they run are not checked.
 
     Args:
-        session: The session, or None.
         origin: The graph of the originals of copies. If it is `graph`, copies have the kernels of
             their originals.
 
@@ -309,11 +300,10 @@ def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:
 def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     """Return the NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
-    added = (
-        [node for node in patch.add.nodes if node.name not in hidden]
-        if hidden
-        else list(patch.add.nodes)
-    )
+    if hidden:
+        added = [node for node in patch.add.nodes if node.name not in hidden]
+    else:
+        added = list(patch.add.nodes)
     return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 
@@ -361,8 +351,7 @@ def _try_placement(
         why = error_text(error)
         raise SessionRefused(
             f"The session could run nothing any more, since it cannot place the new ops: {why}; "
-            "let ops that stand "
-            "beside each other have one device, " + _WAY_OUT + ".",
+            "let ops that stand beside each other have one device, " + _WAY_OUT + ".",
             [node.name for node in nodes if f"{{{node.name}}}" in why],
         ) from error
 
@@ -377,12 +366,7 @@ def check_file_devices(patch: Patch) -> None:
 def device_notices(
     session: Session | None, graph: tf.Graph | None, patch: Patch
 ) -> tuple[str, ...]:
-    """Return a sentence for each missing device that new ops are pinned to.
-
-    Args:
-        session: The session, or None.
-        graph: The graph; None for a file.
-    """
+    """Return a sentence for each missing device that new ops are pinned to."""
     nodes = patch.add.nodes if graph is None else _unplaced_nodes(graph, patch)
     soft = graph is None or is_soft_placement(session)
     pinned = absent_devices(
@@ -395,9 +379,6 @@ def device_notices(
 def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python code cannot add an op that has no kernel in the session:
     SessionRefused is raised.
-
-    Args:
-        session: The session; None if there is none.
     """
     if not _places_all(session, graph):
         yield

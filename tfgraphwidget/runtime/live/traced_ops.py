@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     Shape,
     VariableDef,
     build,
+    collection_ops,
     needed_ops,
     side_effects,
     traversal,
@@ -40,6 +41,7 @@ from tfgraphwidget.sources import (
     CaptureInfo,
     GraphBody,
     argument_names,
+    body_index,
     call_arguments,
     captured_body,
     check_parameters,
@@ -77,10 +79,8 @@ TABLES = "table_initializer"
 
 
 def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
-    """Remove variables from the stores of `get_variable`.
-
-    Args:
-        scope: The name scope; the variable scopes in it are removed.
+    """Remove variables from the stores of `get_variable`, and the variable scopes in the name
+    scope.
     """
     handles = set(new_ops)
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
@@ -95,14 +95,8 @@ def _handles(variable: Variable) -> set[str]:
 def call_in_graph(
     graph: tf.Graph, scope: str, function: Callable[..., object], names: Iterable[str]
 ) -> object:
-    """Call a Python function on tensors of a live graph, so that it adds its ops to the graph.
-
-    Args:
-        scope: The name scope for its ops and variables.
-        names: The names of the tensors to pass.
-
-    Returns:
-        The result of the function.
+    """Call a Python function on the named tensors of a live graph, so that it adds its ops and
+    variables to the graph in a name scope, and return its result.
     """
     tensors = [graph.get_tensor_by_name(name) for name in names]
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
@@ -142,14 +136,8 @@ def check_initializers(session: Session, function: TracedFunction) -> None:
 
 
 def initialize(session: Session, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
-    """Initialize new variables and fill new tables.
-
-    Args:
-        tables: The names of the ops that fill tables.
-
-    Raises:
-        GraphEditError: A variable has no initializer.
-        SessionRefused: An initializer fails.
+    """Initialize new variables, and fill new tables by the ops that do. Raises GraphEditError for a
+    variable without an initializer, SessionRefused for one that fails.
     """
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
@@ -193,23 +181,23 @@ def _adapted_functions() -> dict[str, Callable[..., object]]:
 def trace_function(
     function: object, specs: Sequence[tuple[str, Shape]], options: Options | None = None
 ) -> TracedFunction:
-    """Trace a Python function.
-
-    Args:
-        function: The function, or an op type.
-        specs: The dtype and static shape of each argument.
-
-    Raises:
-        GraphEditError: The function raised, or its arguments are wrong.
+    """Trace a Python function, or an op type, for arguments of these dtypes and static shapes.
+    Raises GraphEditError where it raised, or its arguments are wrong.
     """
     body, name = _function(function)
     graph = tf.Graph()
     with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = _placeholders(specs)
         outputs = _call(body, name, inputs, options or {})
+    return _traced_graph(graph, inputs, outputs)
+
+
+def _traced_graph(
+    graph: tf.Graph, inputs: Iterable[Tensor], outputs: Iterable[Tensor]
+) -> TracedFunction:
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
     return TracedFunction(
-        with_lasting_names(_index(GraphBody(graph))),
+        with_lasting_names(body_index(GraphBody(graph))),
         tuple(t.op.name for t in inputs),
         tuple(t.name for t in outputs),
         graph,
@@ -256,12 +244,7 @@ def trace_gradient(
             return None
     if not all(isinstance(gradient, tf.Tensor) for gradient in gradients):
         return None
-    return TracedFunction(
-        with_lasting_names(_index(GraphBody(graph))),
-        tuple(t.op.name for t in inputs),
-        tuple(gradient.name for gradient in gradients),
-        alive=graph,
-    )
+    return _traced_graph(graph, inputs, gradients)
 
 
 def _call(
@@ -295,14 +278,9 @@ def trace_in_function(
     `function` can be a Keras layer or model; its variables stay its own.
 
     Args:
-        function: The function, a Keras layer or model, or an op type.
-        specs: The dtype and static shape of each argument.
         infos: The names of variables that it captures, by id of the handle; those of Keras are
             known.
         input_names: The names of the placeholders of its arguments; () for "input_0" and so on.
-
-    Returns:
-        The trace.
 
     Raises:
         GraphEditError: The function raised, its arguments are wrong, or it makes a table.
@@ -332,7 +310,7 @@ def trace_in_function(
             wrapped.graph, keras_infos(function) if infos is None else infos
         )
     inputs, outputs = names[0], [rename_tensor(output, traced_body.alias) for output in names[1]]
-    whole = _index(traced_body)
+    whole = body_index(traced_body)
     index = _only(whole, [*inputs, *outputs])
     fills = [
         op
@@ -381,7 +359,7 @@ def _live_creator(graph: tf.Graph, variables: list[tf.Variable]) -> Callable[...
         value = options.get("initial_value")
         if isinstance(value, tf.Tensor) and getattr(value, "graph", None) is graph:
             (options["initial_value"],) = edit_values.compute_constants(
-                _index(GraphBody(graph)), [value.name]
+                body_index(GraphBody(graph)), [value.name]
             )
         with tf.init_scope():
             variables.append(next_creator(**options))
@@ -471,17 +449,14 @@ def _outputs_after_effects(
     graph: tf.Graph, outputs: Sequence[tf.Tensor], effects: Sequence[tf.Operation]
 ) -> list[tf.Tensor]:
     """Return the outputs, computed after all side effects of the function."""
-    index = _index(GraphBody(graph))
-    members_ops = {
-        split_tensor(member.name)[0] for members in index.collections.values() for member in members
-    }
+    index = body_index(GraphBody(graph))
     variables = (
         split_tensor(name)[0]
         for v in index.variable_defs
         for name in (v.initializer, v.snapshot)
         if name
     )
-    kept_ops = {*members_ops, *variables, *(output.op.name for output in outputs)}
+    kept_ops = {*collection_ops(index), *variables, *(output.op.name for output in outputs)}
     needed = traversal.backward(index, [index.ids[name] for name in kept_ops if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
@@ -492,16 +467,6 @@ def _outputs_after_effects(
         return [tf.identity(output) for output in outputs]
 
 
-def _index(body: GraphBody) -> GraphIndex:
-    return build(
-        body.nodes(),
-        *body.collections(),
-        typing=body.typing,
-        functions=body.functions(),
-        extras=body,
-    )
-
-
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
     """Keep alive in a graph the Python functions that ops of a traced function call."""
     if function.alive is not None:  # a function, not an op type
@@ -509,11 +474,7 @@ def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:
 
 
 def tables_of(members: Iterable[tuple[str, Named]]) -> list[str]:
-    """Return the ops that fill new tables, among (collection key, member) pairs.
-
-    Args:
-        members: Pairs of a collection key and a member.
-    """
+    """Return the ops that fill new tables, among (collection key, member) pairs."""
     return [member.name for key, member in members if key == TABLES]
 
 
@@ -531,11 +492,7 @@ def _value_words(dtype: str) -> str:
 
 
 def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
-    """Return the TensorProto of a value.
-
-    Raises:
-        GraphEditError: The tensor cannot have the value.
-    """
+    """Return the TensorProto of a value. Raises GraphEditError where the tensor cannot have it."""
     name = dtype.removesuffix("_ref")
     try:
         if (np.asarray(value).dtype == bool) != (name == "bool"):
@@ -597,11 +554,7 @@ def plain_value(value: object) -> object:
 
 
 def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
-    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these.
-
-    Args:
-        value: A `tf.TensorSpec`, or a pair of a shape and a dtype.
-    """
+    """Return the (shape, dtype) of a tf.TensorSpec, or of a pair of these."""
     if isinstance(value, TensorSpec):
         return dimensions(value.shape), value.dtype.name
     try:
@@ -614,15 +567,9 @@ def tensor_spec(value: TensorSpec | tuple[ShapeLike, DTypeLike]) -> Spec:
 def shape_and_dtype(
     value: object, shape: Any, dtype: object
 ) -> tuple[Shape | Literal["same"], str]:
-    """Return a shape, "same" if none is given, and a dtype, "" if none is given.
-
-    Args:
-        value: A tf.TensorSpec, a shape or a dtype; None to use the others.
-        shape: The shape if `value` does not have it.
-        dtype: The dtype if `value` does not have it.
-
-    Raises:
-        GraphEditError: One of them is neither.
+    """Return a shape, "same" if none is given, and a dtype, "" if none is given, of a
+    tf.TensorSpec, or of the two that `value`, a shape or a dtype, and the other argument give.
+    Raises GraphEditError for what is neither.
     """
     if isinstance(value, TensorSpec):
         shape, dtype = value.shape, value.dtype

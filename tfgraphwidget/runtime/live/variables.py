@@ -26,11 +26,8 @@ _NONE: Mapping[str, NodeDef] = MappingProxyType({})
 def make_variable(
     graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE
 ) -> tf.Variable:
-    """Return a `tf.Variable` over ops that are in the graph, in no collection.
-
-    Args:
-        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one
-            takes most of the time.
+    """Return a `tf.Variable` over ops that are in the graph, in no collection. `nodes` has their
+    NodeDefs by name, as far as they are known; asking TensorFlow for one takes most of the time.
     """
     variable = _plain_variable(graph, definition, nodes)
     if variable is None:  # a variable of a graph has no truth value
@@ -83,10 +80,8 @@ def _plain_variable(
     if not (definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
-    initializer, initial_value = (
-        find_operation(graph, definition.initializer),
-        _initial_value(graph, definition),
-    )
+    initializer = find_operation(graph, definition.initializer)
+    initial_value = _initial_value(graph, definition)
     synchronization = tf.VariableSynchronization(definition.synchronization)
     aggregation = tf.VariableAggregation(definition.aggregation)
     if not definition.resource:

@@ -45,9 +45,8 @@ def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
             patch = Patch(changed=tuple(_changed_inputs(index, (batch, other))))
             if not patch.changed:
                 return _without_unknown(index)
-            with suppress(
-                GraphEditError
-            ):  # a size is baked in somewhere, or a window is larger than an image of 1
+            with suppress(GraphEditError):
+                # A size is baked in somewhere, or a window is larger than an image of 1.
                 return _without_unknown(apply_patch(index, infer_patch_shapes(index, patch)))
     tensors = [(op, port) for op in range(len(index)) for port in range(len(index.dtypes(op)))]
     shapes = {(index.names[op], port): index.shape(op, port) for op, port in tensors}
@@ -107,12 +106,8 @@ def _placeholder(index: GraphIndex, op: int, batch: int) -> NodeChange | None:
 
 
 def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIndex:
-    """The graph with the static shapes that it has for inputs of others; as it is, where an op
-    cannot take them.
-
-    Args:
-        index: The graph, as the body of a function.
-        shapes: The static shapes by the names of placeholders.
+    """The graph, as the body of a function, with the static shapes that it has for inputs of
+    others, by the names of placeholders; as it is, where an op cannot take them.
     """
     changed = tuple(
         _input_change(index, op, [shape])
@@ -121,11 +116,9 @@ def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIn
         if index.dtypes(op)[0] not in HANDLE_DTYPES
     )
     with suppress(GraphEditError):
-        return (
-            apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
-            if changed
-            else index
-        )
+        if changed:
+            return apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
+        return index
     return index
 
 

@@ -280,11 +280,8 @@ def compare_outputs(
     before: Callable[[], Sequence[Array]],
     after: Callable[[], Sequence[Array]],
 ) -> tuple[TensorDifference, ...]:
-    """Compare the outputs of two runs. If they differ, the first is run again, to see whether it is
-    steady.
-
-    Args:
-        others: The names of the outputs in the graph before.
+    """Compare the outputs of two runs, whose names in the graph before are `others`. If they
+    differ, the first is run again, to see whether it is steady.
     """
     others = tuple(others)
     one, other = before(), after()

@@ -24,13 +24,12 @@ from tfgraphwidget.graph import (
     Floats,
     GraphIndex,
     Shape,
-    build,
     called_functions,
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.runtime.measure.batch import with_input_shapes
-from tfgraphwidget.sources import Body, EditedLibrary, NodeBody, open_function
+from tfgraphwidget.sources import Body, EditedLibrary, NodeBody, body_index, open_function
 from tfgraphwidget.tf_types import FunctionDef
 
 # What moves, stores or steers numbers has none.
@@ -69,11 +68,9 @@ class _Op:
         """
         op, port = split_input(end)
         shape = self.index.shape(self.index.ids[op], port)
-        return (
-            [np.nan, np.nan]
-            if shape is None
-            else [-1 if size is None else size for size in shape[-2:]]
-        )
+        if shape is None:
+            return [np.nan, np.nan]
+        return [-1 if size is None else size for size in shape[-2:]]
 
     def area(self, name: str) -> int:
         """The product of the sizes or strides of a window over images with their channels
@@ -164,9 +161,8 @@ def flops(index: GraphIndex) -> Floats:
     for i, code in enumerate(codes.tolist()):
         name = names[code]
         if name in COUNTED:
-            with suppress(
-                _Unknown, LookupError
-            ):  # a LookupError: of an op without the inputs of its type
+            with suppress(_Unknown, LookupError):
+                # A LookupError: of an op without the inputs of its type.
                 costs[i] = _COUNTS[name](_Op(index, i))
         elif name in silent:
             costs[i] = 0
@@ -178,13 +174,11 @@ _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
 def flops_and_calls(index: GraphIndex, body: Body | None) -> Floats:
-    """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions.
+    """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions,
+    which `body` has.
 
     For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs
     inside count as 0; a call is NaN if all are unknown.
-
-    Args:
-        body: The graph's functions; without it no call is known.
     """
     return _CallCosts().of(index, body)
 
@@ -216,16 +210,11 @@ class _CallCosts:
                 return np.nan
             try:
                 inner = open_function(function, body, index, op)
-            except (
-                GraphEditError
-            ):  # damaged, or not there: what calls it can be looked at all the same
+            except GraphEditError:
+                # Damaged, or not there: what calls it can be looked at all the same.
                 return np.nan
-            nodes, extras = inner.nodes(), inner.collections()
-            inner_index = build(
-                nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner
-            )
             inner_index = with_input_shapes(
-                inner_index,
+                body_index(inner),
                 _argument_shapes(index, op, EditedLibrary(body, index).function(function), inner),
             )
             self._depth += 1

@@ -30,14 +30,9 @@ def measure_function(
     feeds: Mapping[str, object],
     runs: int,
 ) -> Measurement:
-    """Measure a function body as `measure_ops` does a graph. Its variables are copied.
-
-    Args:
-        runs: How many runs to take the median of.
-
-    Raises:
-        GraphEditError: All tensors are fed, or the body cannot be frozen.
-        SessionRefused: The body cannot run.
+    """Measure a function body as `measure_ops` does a graph. Its variables are copied. Raises
+    GraphEditError where all tensors are fed, or the body cannot be frozen, and SessionRefused where
+    it cannot run.
     """
     check_harmless(index, tensors, feeds)
     downstream = forward(index, consumers_of(index, pairs(index, feeds)))

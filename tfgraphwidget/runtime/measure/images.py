@@ -29,15 +29,11 @@ def gray_images(value: Array) -> tuple[GrayImage, ...]:
     For a kernel (height, width, in, out) one for each of its first filters, the mean over the
     inputs; for a matrix one, at most 64 by 64, each pixel the mean of a block; for a vector a
     strip.
-
-    Args:
-        value: An array of any shape and dtype.
     """
     if value.dtype.kind in "OSU" or value.size < 2:
         return ()
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # means at the ends of float64, and of infinities
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Means at the ends of float64, and of infinities.
         return tuple(_images(value))
 
 
@@ -46,9 +42,6 @@ def tensor_images(value: Array | None) -> tuple[GrayImage, ...]:
     mean of its channels.
 
     Unlike `gray_images` it takes the first dimension for that of the batch.
-
-    Args:
-        value: The value of a tensor; None for one that was not computed.
     """
     if value is None or value.dtype.kind in "OSU" or value.size < 2:
         return ()

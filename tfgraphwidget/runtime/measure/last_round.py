@@ -85,14 +85,9 @@ class LastRounds:
 
 
 def keep_last_rounds(index: GraphIndex, tensors: Iterable[str]) -> LastRounds | None:
-    """The graph with ops that keep the last values of what loops compute; None if no tensor is
-    inside of a loop.
-
-    Args:
-        tensors: The names of the tensors; those outside of loops represent themselves.
-
-    Raises:
-        GraphEditError: A loop has no condition.
+    """The graph with ops that keep the last values of what loops compute, where tensors outside of
+    loops represent themselves; None if no tensor is inside of a loop. Raises GraphEditError for a
+    loop that has no condition.
     """
     keeper = _Keeper(index)
     places = {tensor: keeper.keep(tensor) for tensor in tensors}
@@ -125,14 +120,8 @@ class LimitedLoop:
 def limit_rounds(
     index: GraphIndex, loop: Loop, rounds: int, outer: LimitedLoop | None = None
 ) -> LimitedLoop:
-    """End a while loop after so many rounds.
-
-    Args:
-        outer: The loop around it, in the last round of which only it ends; None where it ends in
-            all rounds.
-
-    Raises:
-        GraphEditError: The loop has no condition.
+    """End a while loop after so many rounds: only in the last round of the loop `outer` around it,
+    or, if that is None, in all rounds. Raises GraphEditError for a loop that has no condition.
     """
     keeper = _Keeper(index)
     count, number, condition = keeper.limit(loop, rounds, outer)
@@ -143,9 +132,7 @@ def limit_rounds(
 
 def is_in_condition(index: GraphIndex, loop: Loop, tensor: str) -> bool:
     """Whether a tensor of a loop is computed once more than there are rounds, as the condition is.
-
-    Raises:
-        GraphEditError: The loop has no condition.
+    Raises GraphEditError for a loop that has none.
     """
     op, port = index.op(tensor), split_tensor(tensor)[1] or 0
     return _Keeper(index).when(loop, [op], port) != _BODY
@@ -169,9 +156,8 @@ class _Keeper:
         blocks = list(enclosing_blocks(self.index, op))
         if dtype in HANDLE_DTYPES or not any(isinstance(block, Loop) for block in blocks):
             return KeptTensor(tensor)
-        if (
-            self.index.types[op] in ENTER | NEXT
-        ):  # what enters, or goes on to the next round, is what it was before
+        if self.index.types[op] in ENTER | NEXT:
+            # What enters, or goes on to the next round, is what it was before.
             source, source_port = split_input(self.index.nodes[op].input[0])
             return self.keep(f"{source}:{source_port}")
         if isinstance(blocks[0], Loop) and op in blocks[0].exits:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex
+from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex, called_definitions
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.measure.probe import format_table
 from tfgraphwidget.sources import endless_functions, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
@@ -87,22 +86,15 @@ class OptimizedGraph:
 def optimize(
     index: GraphIndex, outputs: Sequence[str]
 ) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
-    """Run the optimizer pass by pass on a copy of a graph.
-
-    Args:
-        outputs: The ops or tensors that it is for; they keep their names.
-
-    Returns:
-        The optimized graph, and what each pass did.
-
-    Raises:
-        GraphEditError: TensorFlow cannot read or optimize the graph.
+    """Run the optimizer pass by pass on a copy of a graph, whose outputs keep their names; the
+    optimized graph, and what each pass did. Raises GraphEditError where TensorFlow cannot read or
+    optimize the graph.
     """
     output_ops = [split_tensor(name)[0] for name in outputs]
     graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())
     if not graph.HasField("versions"):
         graph.versions.producer = tf.version.GRAPH_DEF_VERSION
-    functions = called_definitions(index, index.nodes)
+    functions = called_definitions(index.nodes, index.functions, index.extras.function)
     for name, why in endless_functions(functions, sorted(functions)).items():
         raise GraphEditError(
             f"optimized: function {name!r} {why or 'calls one that it is passed'}, which "

@@ -208,11 +208,10 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
         ):
             continue
         out = [index.names[i] for i in loop.exits]
-        way_out = (
-            f"; look at what comes out of it, {out[0] + ':0'!r}"
-            if out
-            else "; name a tensor outside of it"
-        )
+        if out:
+            way_out = f"; look at what comes out of it, {out[0] + ':0'!r}"
+        else:
+            way_out = "; name a tensor outside of it"
         raise GraphEditError(
             f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its "
             f"rounds{way_out}.",
@@ -226,13 +225,8 @@ def check_feeds(
     feeds: Mapping[str, object],
     filled: Collection[str] = (),
 ) -> None:
-    """Raise if a placeholder that tensors depend on is not fed.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
-
-    Raises:
-        GraphEditError: A placeholder is not fed.
+    """Raise GraphEditError if a placeholder that tensors depend on is not fed, and not `filled`, so
+    that it has a value without a feed.
     """
     for name in needed_placeholders(index, tensors, feeds, filled):
         op = split_tensor(name)[0]
@@ -249,13 +243,8 @@ def needed_placeholders(
     feeds: Collection[str] = (),
     filled: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The placeholders that tensors depend on, as tensors in graph order.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
-
-    Raises:
-        GraphEditError: One of them is a handle, which cannot be fed.
+    """The placeholders that tensors depend on, but for those fed and `filled`, as tensors in graph
+    order. Raises GraphEditError for a handle, which cannot be fed.
     """
     needed = unfed_placeholders(index, tensors, feeds, filled)
     for i in needed:
@@ -273,9 +262,6 @@ def without_handles(
 ) -> tuple[str, ...]:
     """The tensors that can be computed and fetched: no handles, and none that depends on one that
     cannot be fed.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
     """
     needed = unfed_placeholders(index, tensors, feeds, filled)
     downstream = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
@@ -287,10 +273,8 @@ def without_handles(
 def unfed_placeholders(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
 ) -> list[int]:
-    """The numbers of the placeholders that tensors depend on and that have no value.
-
-    Args:
-        filled: Names of placeholders that have a value without a feed.
+    """The numbers of the placeholders that tensors depend on and that have no value, as those fed
+    and `filled` do.
     """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
@@ -305,11 +289,7 @@ def unfed_placeholders(
 
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
-    """Return statistics of tensors.
-
-    Args:
-        run: Returns the values of tensors, from one run.
-    """
+    """Return statistics of tensors, of which `run` returns the values."""
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
     instead = {name: readable_tensor(index, name) for name in tensors}
     values, notes = _run({name: at for name, at in instead.items() if at}, run)
@@ -336,19 +316,15 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
 
 def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     """Return statistics of tensors of which some are in while loops: of their values in the last
-    round.
-
-    Args:
-        run: Returns the values of tensors of that graph, from one run.
+    round, which one run of that graph returns.
     """
 
     def run_aside(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
             return run(tensors)
         except SessionRefused as refusal:
-            if isinstance(
-                refusal.__cause__, tf.errors.InvalidArgumentError
-            ):  # a branch was not taken, perhaps
+            if isinstance(refusal.__cause__, tf.errors.InvalidArgumentError):
+                # A branch was not taken, perhaps.
                 raise refusal.__cause__ from refusal
             raise
 
@@ -357,9 +333,8 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
     except SessionRefused as refusal:
         if refusal.code != _NOT_TAKEN:
             raise
-        raise _not_taken(
-            list(rounds.tensors)
-        ) from refusal  # by their own names, not those of what keeps them
+        # By their own names, not those of what keeps them.
+        raise _not_taken(list(rounds.tensors)) from refusal
     values = {name: stats.value for name, stats in results.items()}
     stats = []
     for name, place in rounds.tensors.items():
@@ -438,7 +413,6 @@ def session_runner(
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
-        session: The session, or None.
         metadata: A RunMetadata that receives the costs of the run; or None.
         waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless
             queue runners fill it, or the session has a time limit of its own, the run has one then,
@@ -452,11 +426,10 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; " + OPEN_WITH_SESSION + ".")
     check_session(session, graph)
 
-    limit = (
-        QUEUE_PATIENCE
-        if waiting and not _has_own_limit(session) and not _runners_run(graph)
-        else 0.0
-    )
+    if waiting and not _has_own_limit(session) and not _runners_run(graph):
+        limit = QUEUE_PATIENCE
+    else:
+        limit = 0.0
     options = tf.compat.v1.RunOptions(timeout_in_ms=int(limit * 1000)) if limit else None
 
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
@@ -548,10 +521,6 @@ def _short(number: float | None) -> str:
 
 
 def bars_text(counts: Sequence[int]) -> str:
-    """A histogram as a line of bars.
-
-    Args:
-        counts: How many elements there are in each bin.
-    """
+    """A histogram as a line of bars."""
     top = max(counts, default=0)
     return "".join(_BARS[-(-count * (len(_BARS) - 1) // top)] for count in counts) if top else ""

@@ -36,10 +36,8 @@ from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStat
 
 
 def fused_ops(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
-    """Return for each op that ran fused with others the op that does the work.
-
-    Args:
-        ran: The op types of the ops of a run, by name.
+    """Return for each op that ran fused with others the op that does the work; `ran` has the op
+    types of a run.
     """
     main_ops = dict[str, str]()
     for name, kind in ran.items():
@@ -111,11 +109,10 @@ class Measurement(Mapping[str, Cost]):
         """A summary in words: the number of runs, and how many ops ran fused with others."""
         runs = f"median of {self.runs:,} runs" if self.runs > 1 else ""
         inner = sum(op != main for op, main in self.fused.items())
-        ops = (
-            f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it"
-            if inner
-            else ""
-        )
+        if inner:
+            ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it"
+        else:
+            ops = ""
         return "; ".join(filter(None, (runs, ops)))
 
     def __getitem__(self, name: str) -> Cost:
@@ -163,11 +160,8 @@ def tracing_runner(
     feeds: Mapping[str, object],
     lacks: Sequence[str] = (),
 ) -> Traced:
-    """Return a function that computes tensors in the session of a live graph, into a RunMetadata.
-
-    Args:
-        session: The session, or None.
-        lacks: Sentences about what the session lacks.
+    """Return a function that computes tensors in the session of a live graph, if there is one, into
+    a RunMetadata; `lacks` are sentences about what the session lacks.
     """
 
     def run(tensors: Sequence[str], metadata: RunMetadata | None) -> object:
@@ -185,15 +179,10 @@ def tracing_runner(
 def measure_ops(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], run: Traced, runs: int = 1
 ) -> Measurement:
-    """Measure the costs of the ops that tensors depend on, as the median of several runs.
+    """Measure the costs of the ops that tensors depend on, as the median of several runs. Raises
+    GraphEditError where the tensors cannot be computed without changing state.
 
     A run that is not counted comes first, since the first run prepares what all others use.
-
-    Args:
-        run: Computes tensors into a RunMetadata, or without one.
-
-    Raises:
-        GraphEditError: The tensors cannot be computed without changing state.
     """
     _check_runs(runs)
     check_harmless(index, tensors, feeds)
@@ -224,9 +213,6 @@ def _check_runs(runs: object) -> None:
 def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex) -> Measurement:
     """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises
     GraphEditError.
-
-    Args:
-        metadata: A RunMetadata, or the directory of a profile.
     """
     if isinstance(metadata, str | PathLike):
         costs, main_ops = costs_of_profile(Path(metadata), index)
@@ -362,10 +348,8 @@ def _median(values: Iterable[float]) -> float:
 
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:
-    """Raise if computing tensors changes a variable, a table or a queue.
-
-    Raises:
-        GraphEditError: It changes state; the error names the ops.
+    """Raise GraphEditError, which names the ops, if computing tensors changes a variable, a table
+    or a queue.
     """
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]

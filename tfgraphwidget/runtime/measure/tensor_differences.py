@@ -19,9 +19,8 @@ from tfgraphwidget.runtime.measure.probe import bars_text
 Array = np.ndarray
 
 BLOCK = 1 << 15  # elements that are compared at once: 128 KB of float32, two of which fit a cache
-ALONE = (
-    1 << 13
-)  # elements of float64 of which BLAS gives no product to threads: these wait for each
+# Elements of float64 of which BLAS gives no product to threads: these wait for each.
+ALONE = 1 << 13
 # other, on a busy machine a hundred times as long as the product takes
 BINS = 16  # of a histogram: both fit beside each other in a line
 SAMPLE = 4_096  # elements that a histogram counts: its bars have 8 heights
@@ -209,12 +208,6 @@ def tensor_difference(
 def weight_difference(name: str, before: Array, after: Array, other: str) -> TensorDifference:
     """Return the difference of two weights, with their histograms. Nothing has rounded them, so
     that no ULPs are counted.
-
-    Args:
-        name: The name of the weight.
-        before: Its value in the graph before.
-        after: Its value.
-        other: Its name in the other graph.
     """
     difference = tensor_difference(name, before, after, other=other, counts_ulps=False)
     samples = _sample(before), _sample(after)

@@ -45,10 +45,8 @@ def epsilon(*dtypes: str) -> float:
 
 
 def terms(op_type: str, inputs: Sequence[tuple[int, ...]], output: tuple[int, ...]) -> float:
-    """How many numbers are summed for one element of an output.
-
-    Args:
-        inputs: The shapes of the op's inputs, as far as they are known.
+    """How many numbers are summed for one element of an output, by the shapes of the op's inputs,
+    as far as they are known.
     """
     sizes = sorted((math.prod(shape) for shape in inputs), reverse=True)
     size = max(1, math.prod(output))
@@ -60,12 +58,7 @@ def terms(op_type: str, inputs: Sequence[tuple[int, ...]], output: tuple[int, ..
 
 
 def growth(op_type: str, inputs: Iterable[float], output: float) -> float:
-    """How much larger an error is by the scale of the result than by that of the inputs.
-
-    Args:
-        inputs: The scales of the op's inputs.
-        output: The scale of the output.
-    """
+    """How much larger an error is by the scale of the output than by those of the inputs."""
     if op_type not in CANCELLING | LIMITING or not output:
         return 1.0
     return max(1.0, max(inputs, default=0.0) / output)
@@ -85,10 +78,8 @@ class Tolerance:
 
     @classmethod
     def of(cls, tolerance: object) -> Tolerance:
-        """The tolerance that a caller gives: None, a number, or {dtype: number}.
-
-        Raises:
-            InvalidArgument: It is something else.
+        """The tolerance that a caller gives: None, a number, or {dtype: number}. Raises
+        InvalidArgument for anything else.
         """
         if tolerance is None:
             return cls({})
@@ -97,11 +88,8 @@ class Tolerance:
         return cls({}, _number(tolerance))
 
     def limit(self, dtypes: tuple[str, str], variance: float) -> float:
-        """The largest difference of two tensors, by their scale, that counts as equal.
-
-        Args:
-            dtypes: Those of the two.
-            variance: In squares of roundings by the scale, as the module says.
+        """The largest difference of two tensors of these dtypes, by their scale, that counts as
+        equal; the variance is in squares of roundings by the scale, as the module says.
         """
         if self.every is not None:
             return self.every

@@ -70,15 +70,11 @@ class ChildProcess:
         self._lock = threading.RLock()
 
     def call(self, function: Callable[..., Any], *arguments: object, seconds: float) -> Any:
-        """Return what a function of a module returns there.
+        """Return what a function of a module returns there; it goes by its name, its arguments and
+        its result as bytes.
 
-        Args:
-            function: The function; it goes by its name, its arguments and its result as bytes.
-
-        Raises:
-            JobFailed: The function raises what is not this package's; its own exceptions come as
-                they are.
-            GraphEditError: The process ended before the function did.
+        The exceptions of this package come as they are; of others JobFailed is raised, and
+        GraphEditError where the process ended before the function did.
         """
         job = pickle.dumps((function, arguments), protocol=5)
         with self._lock:
@@ -231,9 +227,8 @@ def _limit_memory() -> None:
     """Let the process have so much more memory and no more: an allocation beyond it fails, and the
     kernel's do not.
     """
-    with contextlib.suppress(
-        ImportError, OSError, ValueError
-    ):  # on Windows, and where there is no /proc
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        # On Windows, and where there is no /proc.
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
@@ -290,11 +285,8 @@ _opened: dict[int, tuple[AbstractContextManager[Callable[..., Any]], Callable[..
 
 
 def open_there(number: int, factory: Callable[..., Any], arguments: tuple[object, ...]) -> None:
-    """Enter the context manager that `factory` gives, and keep the function that it yields: a job
-    of the process.
-
-    Args:
-        factory: A function of a module that gives a context manager.
+    """Enter the context manager that `factory`, a function of a module, gives, and keep the
+    function that it yields: a job of the process.
     """
     manager: AbstractContextManager[Callable[..., Any]] = factory(*arguments)
     _opened[number] = manager, manager.__enter__()

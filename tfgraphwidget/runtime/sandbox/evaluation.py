@@ -18,8 +18,8 @@ from tfgraphwidget.graph import (
     Mask,
     Trust,
     VariableDef,
+    called_definitions,
     consumers_of,
-    definitions,
     effects_of,
     enclosing_blocks,
     first_contents,
@@ -29,10 +29,10 @@ from tfgraphwidget.graph import (
     of_type,
     pairs,
     persistent_state,
+    variables_among,
     waiting_tensors,
 )
 from tfgraphwidget.naming import colocated_with, names_text
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
@@ -54,24 +54,14 @@ def variables_for(
     """Return the variables that outputs, and the tables that they read, depend on."""
     need = needed_ops(index, feeds, outputs)
     need = need | needed_ops(index, (), _starters(index, need))
-    return tuple(
-        definitions(
-            index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-        ).values()
-    )
+    return variables_among(index, need)
 
 
 def run_graph(
     index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust
 ) -> list[Array]:
-    """Compute tensors of a graph.
-
-    Returns:
-        The values, in order.
-
-    Raises:
-        NotTrusted: An op does more than compute.
-        SessionRefused: The graph cannot run.
+    """Compute tensors of a graph, in order. Raises NotTrusted for an op that does more than
+    compute, and SessionRefused for a graph that cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
     trust.check(effects_of(index, trust).of_run([*outputs, *starters], feeds))
@@ -134,7 +124,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 
 
 def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    functions = called_definitions(index, nodes)
+    functions = called_definitions(nodes, index.functions, index.extras.function)
     gradients = {name: index.extras.gradient(name) for name in functions}
     library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
@@ -163,15 +153,8 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
 def run_body(
     index: GraphIndex, body_state: BodyState, outputs: Sequence[str], feeds: Values, trust: Trust
 ) -> list[Array]:
-    """Compute tensors of a function body, with copies of its variables.
-
-    Returns:
-        The values, in order.
-
-    Raises:
-        GraphEditError: A part of the body cannot be copied.
-        NotTrusted: An op does more than compute.
-        SessionRefused: The body cannot run.
+    """Compute tensors of a function body, in order, with copies of its variables. Raises what
+    `body_runner` raises, and SessionRefused for a body that cannot run.
     """
     return body_runner(index, body_state, outputs, feeds, trust)(feeds)
 
@@ -183,11 +166,9 @@ def body_runner(
     fed: Collection[str],
     trust: Trust,
 ) -> Callable[[Values], list[Array]]:
-    """A function that computes tensors of a function body for values of the tensors `fed`.
-
-    Raises:
-        GraphEditError: A part of the body cannot be copied.
-        NotTrusted: An op does more than compute.
+    """A function that computes tensors of a function body for values of the tensors `fed`. Raises
+    GraphEditError where a part of the body cannot be copied, and NotTrusted for an op that does
+    more than compute.
     """
     trust.check(effects_of(index, trust).of_run(outputs, fed))
     inner = [name for name in fed if index.types[index.op(name)] not in ARGUMENTS]
@@ -217,13 +198,8 @@ def body_runner(
 
 
 def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
-    """Call a module that was made of a function body.
-
-    Returns:
-        Its outputs, in order.
-
-    Raises:
-        SessionRefused: The body cannot run.
+    """Call a module that was made of a function body; its outputs, in order. Raises SessionRefused
+    where the body cannot run.
     """
     with tf.init_scope():
         try:

@@ -94,14 +94,9 @@ def validate(
 
     Args:
         nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
-        functions: FunctionDefs that the new ops may call.
-        gradients: Pairs (function name, name of its gradient function).
         is_accepted: Whether TensorFlow has accepted the same ops with the same inputs before, so
             that they need no sandbox. Those of v1 loops do: an import makes the edges that lead
             back in a way of its own.
-
-    Returns:
-        The ops in the form that `graph_import.import_validated` adds to the graph.
 
     Raises:
         NameTaken: The graph has an op or another function of one of the names.
@@ -130,13 +125,10 @@ def sandbox_graph(
     functions: Iterable[FunctionDef] = (),
     gradients: Iterable[tuple[str, str]] = (),
 ) -> object:
-    """Return a new C graph that holds ops, and placeholders for their inputs from outside.
+    """Return a new C graph that holds ops, and placeholders for their inputs from outside, which
+    `graph` has.
 
     The placeholder of a resource or a reference is on the device that the original is pinned to.
-
-    Args:
-        graph: The graph that the ops would be added to.
-        gradients: Pairs (function name, name of its gradient function).
     """
     names = tuple(node.name for node in nodes)
     new_functions = _new_functions(graph, functions, gradients)
@@ -173,18 +165,12 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
 def serialize_nodes(
     graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary | None = None
 ) -> bytes:
-    """Return the bytes of a GraphDef with these nodes.
+    """Return the bytes of a GraphDef of the graph's version with these nodes. Raises GraphEditError
+    where it is over 2 GB.
 
     A message is written as its fields one after another, and each entry of a repeated field as its
     tag, its length and its bytes. Writing the entries here saves the copy of each node that a
     GraphDef message would hold.
-
-    Args:
-        graph: The graph whose GraphDef version is used.
-        library: A FunctionDefLibrary, or None.
-
-    Raises:
-        GraphEditError: It is over 2 GB.
     """
     rest = tf.compat.v1.GraphDef(versions=graph.graph_def_versions, library=library)
     parts: list[bytes] = []
@@ -234,9 +220,6 @@ def external_inputs(
 ) -> tuple[tuple[str, int], ...]:
     """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside
     of `names`.
-
-    Args:
-        names: The names of the ops that the NodeDefs add.
     """
     texts: list[str] = []
     for node in nodes:
@@ -248,14 +231,8 @@ def external_inputs(
 
 
 def run_import(c_graph: object, validated: ValidatedNodes, stand_ins: OutsideTensors) -> None:
-    """Add ops to a C graph.
-
-    Args:
-        stand_ins: The C output or op to use for each of `validated.outside`.
-
-    Raises:
-        GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new
-            ops.
+    """Add ops to a C graph, with a C output or op for each of `validated.outside`. Raises
+    GraphEditError, with the reason, where TensorFlow refuses; the C graph has no new ops then.
     """
     outside = {end: stand_ins[end] for end in validated.outside}
     try:
@@ -370,14 +347,8 @@ def check_functions(
     types: Iterable[str],
     new_functions: Iterable[LibraryFunction],
 ) -> None:
-    """Raise for an op that calls a missing function; TensorFlow would report it only when the op
-    runs.
-
-    Args:
-        new_functions: Functions that are added together with them.
-
-    Raises:
-        GraphEditError: A function is missing.
+    """Raise GraphEditError for an op that calls a function which is missing, also among the new
+    ones; TensorFlow would report it only when the op runs.
     """
     function_names = {*graph_functions(graph), *(f.name for f in new_functions)}
     function_attributes = {
@@ -421,11 +392,7 @@ def check_devices(nodes: Iterable[NodeDef]) -> None:
 
 
 def check_device_names(ops: Mapping[str, str]) -> None:
-    """Raise for a device name that is not valid.
-
-    Args:
-        ops: An op by the name of its device.
-    """
+    """Raise for a device name that is not valid, with the op that it is the device of."""
     for device, wrong in sorted(ops.items()):
         if parse_device(device) is None:
             raise GraphEditError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -91,25 +92,18 @@ class Sandbox:
         self._options = v1.RunOptions(timeout_in_ms=int(patience * 1000))
         self.session = v1.Session(graph=self.graph, config=exact_config())
         try:
-            self._run(assigns, feeds)
-            self._run(list(starters), {})
+            self.run(assigns, feeds)
+            self.run(starters, {})
         except BaseException:
             self.close()
             raise
 
     def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[np.ndarray]:
         """Return the values of tensors as arrays, in order; `feeds` has values by tensor name."""
-        values: list[np.ndarray] = self._run(outputs, feeds)
-        return values
-
-    def _run(
-        self,
-        fetches: Sequence[str],
-        feeds: Mapping[str, object],
-    ) -> list[np.ndarray]:
+        run = partial(self.session.run, list(outputs), dict(feeds), options=self._options)
         try:
-            check_feed_ranks(self.session.graph, feeds, fetches)
-            return in_another_thread(lambda: self._values(fetches, feeds)) if fetches else []
+            check_feed_ranks(self.session.graph, feeds, outputs)
+            values: list[np.ndarray] = in_another_thread(run) if outputs else []
         except tf.errors.DeadlineExceededError as error:
             raise SessionRefused(
                 f"The graph cannot run apart: {error_text(error)}.", code=TIMEOUT
@@ -122,15 +116,6 @@ class Sandbox:
             KeyError,
         ) as error:  # a value of another shape, a tensor that cannot be fed
             raise SessionRefused(f"The graph cannot run apart: {reason_of(error)}.") from error
-
-    def _values(
-        self,
-        fetches: Sequence[str],
-        feeds: Mapping[str, object],
-    ) -> list[np.ndarray]:
-        values: list[np.ndarray] = self.session.run(
-            list(fetches), dict(feeds), options=self._options
-        )
         return values
 
     def close(self) -> None:
@@ -148,11 +133,8 @@ class Sandbox:
 def run_there(
     graph_def: bytes, values: Mapping[str, object], starters: Sequence[str], patience: float
 ) -> Iterator[Callable[..., list[np.ndarray]]]:
-    """A sandbox in a child process: it yields the function that runs it.
-
-    Args:
-        values: The values of variables, by handle op.
-        patience: How many seconds a run may take.
+    """A sandbox in a child process, with the values of variables by handle op: it yields the
+    function that runs it, for so many seconds.
     """
     graph = tf_protos.GraphDef.FromString(graph_def)
     with Sandbox(graph.node, graph.library, values, starters, patience, graph.versions) as sandbox:
@@ -209,10 +191,8 @@ class RemoteSandbox:
 
 
 def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
-    """Call what runs in a child process; what ends that process is a refusal.
-
-    Raises:
-        SessionRefused: The process ended, or the job raised an exception of TensorFlow or Python.
+    """Call what runs in a child process. Raises SessionRefused where that process ended, or the job
+    raised an exception of TensorFlow or Python.
     """
     try:
         return function(*arguments)

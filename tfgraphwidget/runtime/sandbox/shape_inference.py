@@ -46,7 +46,7 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     Shape,
-    called_functions,
+    called_definitions,
     kind_of_handle,
     no_collections,
 )
@@ -108,10 +108,7 @@ class ShapeInferenceSandbox:
 
     def shapes(self, op: str) -> list[Shape]:
         """Return the static shapes of an op's outputs for its current inputs; None for each if
-        TensorFlow does not know the op.
-
-        Raises:
-            ShapeRefused: The shape function refuses.
+        TensorFlow does not know the op. Raises ShapeRefused where the shape function refuses.
         """
         node = self._view.node(op)
         self.forget(op)
@@ -120,9 +117,8 @@ class ShapeInferenceSandbox:
                 return self._loop_shapes(node, self._inputs(op))
             if node.op in BRANCHES:
                 return self._branch_shapes(node, self._inputs(op)[1:])
-            if (
-                node.op in self._view.functions()
-            ):  # TensorFlow infers nothing of an op whose type is a function
+            if node.op in self._view.functions():
+                # TensorFlow infers nothing of an op whose type is a function.
                 return self._function_shapes(node, self._inputs(op))
             self._cached_outputs[op] = self._build(op)
             return [_shape(tensor) for tensor in self._cached_outputs[op]]
@@ -191,9 +187,8 @@ class ShapeInferenceSandbox:
         node.attr["dtype"].type = number
         node.attr["shape"].shape.CopyFrom(shape_proto(shape))
         tensor = self._new_op(node, [])[0]
-        if (
-            shape is not None and None not in shape
-        ):  # unknown dimensions are the same ones in one tensor only
+        if shape is not None and None not in shape:
+            # Unknown dimensions are the same ones in one tensor only.
             self._shared[key] = tensor
         return tensor
 
@@ -232,9 +227,8 @@ class ShapeInferenceSandbox:
         for attr in definition.attr:
             if attr.name in node.attr:
                 new.attr[attr.name].CopyFrom(node.attr[attr.name])
-        new.attr[
-            "_kernel"
-        ].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
+        # Shape functions run what computes their inputs: sources/inference/shapes.py.
+        new.attr["_kernel"].s = b"none"
         return _ask_tensorflow(lambda: self._outputs(new, tensors, definition))
 
     def _outputs(
@@ -247,13 +241,8 @@ class ShapeInferenceSandbox:
 
     def _add_functions(self, node: NodeDef) -> None:
         """Add the functions that a NodeDef calls to the graph. Endless recursion is cut off."""
-        missing: dict[str, FunctionDef] = {}
-        functions, stack = self._view.functions(), [node]
-        while stack:
-            for called in called_functions(stack.pop(), functions):
-                if called.function not in missing and called.function not in self._function_names:
-                    missing[called.function] = self._view.function(called.function)
-                    stack += missing[called.function].node_def
+        functions = self._view.functions() - self._function_names
+        missing = called_definitions([node], functions, self._view.function)
         if missing:
             self._function_names |= missing.keys()
             _ask_tensorflow(lambda: self._import(missing))
@@ -308,11 +297,9 @@ class ShapeInferenceSandbox:
 
     def _generalize(self, tensor: tf.Tensor, shape: Shape) -> tf.Tensor:
         dtype = tensor.dtype.name
-        return (
-            tensor
-            if dtype in HANDLE_DTYPES or _shape(tensor) == shape
-            else self._placeholder(dtype, shape)
-        )
+        if dtype in HANDLE_DTYPES or _shape(tensor) == shape:
+            return tensor
+        return self._placeholder(dtype, shape)
 
     def _branch_shapes(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """Return shapes of the results that hold for all branches."""
@@ -362,12 +349,10 @@ _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
 
 
 def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
-    """Return the patch with the static shapes that change by it.
+    """Return the patch with the static shapes that change by it. Raises GraphEditError, which names
+    the op, where one cannot take one of its inputs.
 
     The shapes of added ops are all included, as far as they are known.
-
-    Raises:
-        GraphEditError: An op cannot take one of its inputs; the error names it.
     """
     if not patch.add.nodes and not patch.changed:
         return patch
@@ -550,18 +535,15 @@ class _Inference:
 
     def _infer_op(self, name: str, slots: list[tuple[Tensor, Tensor]] | None) -> None:
         """Infer an op, and go on to its consumers if a shape has changed."""
-        after, is_old, first = (
-            self._after,
-            name in self._before.index.ids,
-            name not in self._visited,
-        )
+        after = self._after
+        is_old = name in self._before.index.ids
+        first = name not in self._visited
         self._visited.add(name)
         try:
             shapes = self._shapes_after(name)
         except ShapeRefused as reason:
-            if (
-                not self._is_whole and len(after.own) > 1
-            ):  # what it reads may still become something else
+            if not self._is_whole and len(after.own) > 1:
+                # What it reads may still become something else.
                 raise _NeedsAllRanks from reason
             if not is_old or self._shapes_before(name) is not None:
                 raise self._refusal(name, slots, str(reason)) from reason
@@ -666,11 +648,10 @@ class _Inference:
             handles = [
                 port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES
             ]
-            changed = (
-                list(range(len(shapes)))
-                if after.may_know_value(name) or self._before.may_know_value(name)
-                else changed + handles
-            )
+            if after.may_know_value(name) or self._before.may_know_value(name):
+                changed = list(range(len(shapes)))
+            else:
+                changed = changed + handles
         if changed:
             self._changed.update((name, port) for port in changed)
             for consumer in after.consumers(name):
@@ -775,10 +756,8 @@ def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
         return _values(graph, read[0], depth + 1)
     if node.op in SIZE_VECTORS:
         # Less the axis.
-        first, last = (
-            int(node.op == "Concat"),
-            len(read) - int(node.op == "ConcatV2"),
-        )
+        first = int(node.op == "Concat")
+        last = len(read) - int(node.op == "ConcatV2")
         parts = [_values(graph, part, depth + 1) for part in read[first:last]]
         return None if None in parts else tuple(size for part in parts for size in part or ())
     if node.op == "GatherV2":

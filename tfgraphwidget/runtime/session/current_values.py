@@ -44,34 +44,22 @@ LARGEST_WHOLE = 8 << 30  # of a constant: a file can claim any size
 
 def find_state_op(index: GraphIndex, name: str) -> int | None:
     """Return the op whose value a name means: a variable's handle, for its reads and its scope too,
-    or a constant.
-
-    Args:
-        name: The name of a variable, of an op that reads it, or of its scope.
-
-    Returns:
-        The op's number; None for other names.
+    or a constant. None for other names.
     """
     if name not in index.ids:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
     op, visited = index.ids[name], set()
-    while (
-        index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited
-    ):  # files may hold circles
+    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in visited:
+        # Files may hold circles.
         visited.add(op)
         op = index.input_lists[op][0]
     return op if index.types[op] in HANDLES | CONSTANTS else None
 
 
 def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, Array]:
-    """Return the dtype and value of a Const of at most so many bytes; None for any size.
-
-    Args:
-        largest: The most bytes to read; None for any number.
-
-    Raises:
-        GraphEditError: The value is large or damaged.
+    """Return the dtype and value of a Const of at most so many bytes; None for any size. Raises
+    GraphEditError for a value that is large or damaged.
     """
     proto = node.attr["value"].tensor
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
@@ -111,7 +99,6 @@ def variable_value(
 
     Args:
         place: The source, the graph or function body, and the outermost graph.
-        index: The index of the graph or function body as it is edited.
         op: The number of the variable's handle op in `index`.
         was: The name of the handle op before edits.
         largest: The most bytes that are read; None for any size.
@@ -133,11 +120,10 @@ def variable_value(
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
         return dtype, _session_value(source, index, op)
-    live = (
-        None
-        if is_outermost and source.stored is not None
-        else _captured_value(source, body, was, largest)
-    )
+    if is_outermost and source.stored is not None:
+        live = None
+    else:
+        live = _captured_value(source, body, was, largest)
     if live is not None:
         return dtype, live
     origin = was if is_outermost else (body.origins or {}).get(was, "")

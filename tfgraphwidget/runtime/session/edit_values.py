@@ -55,7 +55,6 @@ def read_variables(
     """Return the value of each variable by its handle op.
 
     Args:
-        body: The graph, or the function body, that the variables are in.
         variables: The variables. They are read in the session, in the file's checkpoint, or as
             captured variables.
         state: The state of a function's body after edits; None for that as it was opened.
@@ -110,21 +109,15 @@ def _file_without_values(source: Source, handles: Sequence[str]) -> SessionRefus
 
 
 def tensor_proto(value: Array, dtype: int) -> TensorProto:
-    """Return a TensorProto of the dtype with this number.
-
-    Args:
-        dtype: The dtype's number (DataType).
-    """
+    """Return a TensorProto of the dtype with this number."""
     proto: TensorProto = tf_protos.AttrValue().tensor
     set_tensor_proto(proto, value, dtype)
     return proto
 
 
 def set_tensor_proto(proto: TensorProto, value: Array, dtype: int) -> None:
-    """Set a TensorProto to a value; that of a large constant is not copied then.
-
-    Args:
-        dtype: The dtype's number (DataType).
+    """Set a TensorProto to a value, of the dtype with this number; that of a large constant is not
+    copied then.
     """
     if not tf_protos.set_tensor(proto, value, dtype_name(dtype)):
         proto.CopyFrom(tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value)))
@@ -137,14 +130,9 @@ def compute_constants(
     values: Mapping[str, Array] | None = None,
     trust: Trust = TRUSTED,
 ) -> list[Array]:
-    """Return the values of tensors that depend only on constants and on variables of known value.
-
-    Returns:
-        The values, in order.
-
-    Raises:
-        GraphEditError: TensorFlow cannot compute a tensor, or an op does more than compute and is
-            not trusted.
+    """Return the values, in order, of tensors that depend only on constants and on variables of
+    known value. Raises GraphEditError for one that TensorFlow cannot compute, or an op that does
+    more than compute and is not trusted.
     """
     trust.check(effects_of(index, trust).of_run(tensors))
     constants = [
@@ -189,15 +177,9 @@ def compute_nodes(
     seconds: float,
     versions: VersionDef | None,
 ) -> list[Array]:
-    """Return the values of tensors of ops that read nothing from outside.
-
-    Args:
-        trust: Of what the ops are of; those of a file run in a process of their own.
-        versions: The versions of the graph that the ops are of; None for those of the TensorFlow
-            that is installed.
-
-    Raises:
-        GraphEditError: TensorFlow cannot compute a tensor.
+    """Return the values of tensors of ops that read nothing from outside; those of a file that is
+    not trusted run in a process of their own. The versions are those of the graph, or of
+    TensorFlow. Raises GraphEditError for a tensor that TensorFlow cannot compute.
     """
     sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
     with sandbox_kind(
@@ -218,10 +200,8 @@ def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
 
 @wrap_tf_errors("open a session")
 def new_session(versions: VersionDef | None = None) -> tuple[tf.Graph, tf.compat.v1.Session]:
-    """Return a new graph and a session on it.
-
-    Args:
-        versions: The versions that TensorFlow reads the graph by; None for its own.
+    """Return a new graph and a session on it; TensorFlow reads the graph by `versions`, or its
+    own.
     """
     graph = new_graph(versions)
     return graph, tf.compat.v1.Session(

@@ -56,13 +56,8 @@ def check_feed_ranks(
 
 
 def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -> None:
-    """Check the same of the values that a function is called with.
-
-    Args:
-        values: Values by the name of the argument.
-
-    Raises:
-        ValueError: One has too few dimensions; the message names the op that takes it.
+    """Check the same of the values that a function is called with, by the names of its
+    arguments.
     """
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
     # A Python value is not an input.
@@ -204,16 +199,14 @@ class _Readers:
             if consumer is not None:
                 return _Found((f"{node.name}/{consumer[0]}", consumer[1]), frozenset())
             results = [each.results for label, each in of_calls.items() if label != "cond"]
-            if (
-                node.op in WHILE_LOOPS
-            ):  # what a step gives the next one takes; without a step an argument is a result
+            if node.op in WHILE_LOOPS:
+                # What a step gives the next one takes; without a step an argument is a result.
                 new = frozenset().union(*results) - arguments
                 arguments |= new
                 waiting += new
                 reached |= arguments
-            elif (
-                results
-            ):  # of branches all have to give it on: a model may add a dimension in one of them
+            elif results:
+                # Of branches all have to give it on: a model may add a dimension in one of them.
                 reached |= frozenset.intersection(*results)
         return _Found(None, frozenset(reached))
 

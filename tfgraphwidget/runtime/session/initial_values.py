@@ -44,20 +44,15 @@ def compute_initial_values(
     overrides: Mapping[str, npt.ArrayLike],
     trust: Trust,
 ) -> dict[str, np.ndarray]:
-    """Compute the initial value of each variable in a sandbox, and run table initializers there as
-    a check.
+    """Compute the initial value of each variable, by its handle op, in a sandbox, and run table
+    initializers there as a check.
 
     Args:
         session: The user's session, with the values of variables that initial values depend on.
-        index: The index of the graph after the edit.
         starters: The ops that fill new tables and iterators.
-        functions: The FunctionDefs that the ops may call.
         originals: The name of the original of each copied op, for error messages.
         overrides: Values of copied variables that do not start from their initial value, by handle
             op.
-
-    Returns:
-        The value of each variable by its handle op.
 
     Raises:
         SessionRefused: An initializer cannot run.

@@ -169,10 +169,8 @@ class Renewal:
         """
         session = self._session
         self._lost += untransferable.end_partial_runs(session)
-        objects, threads = (
-            session_references(session),
-            queue_transfer.runner_threads(session),
-        )
+        objects = session_references(session)
+        threads = queue_transfer.runner_threads(session)
         # While threads of queue runners end they close their queues: those of the old session, let
         # it be. Threads of other code should find the renewed session when their runs in the old
         # one are over.
@@ -216,15 +214,10 @@ class Renewal:
 
 @wrap_tf_errors("renew the session")
 def renew(session: Session) -> tuple[str, ...]:
-    """Renew a `tf.compat.v1.Session` with its graph as it is now.
+    """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each state that
+    could not be transferred. Raises SessionRefused where it cannot be renewed, and is unchanged.
 
     For a MonitoredSession, or another wrapper, the session inside is renewed.
-
-    Returns:
-        A sentence for each state that could not be transferred.
-
-    Raises:
-        SessionRefused: The session cannot be renewed; it is unchanged.
     """
     session = unwrap_session(session)
     _check(session, getattr(session, "graph", None))

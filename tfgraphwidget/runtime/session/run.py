@@ -106,11 +106,10 @@ class TimedSession:
             tf.errors.AbortedError,
         ) as error:
             tasks = _TASK.findall(str(error.message))
-            who = (
-                f"Server {tasks[0]!r}"
-                if tasks
-                else f"The server at {self._target!r}, or another one of its cluster,"
-            )
+            if tasks:
+                who = f"Server {tasks[0]!r}"
+            else:
+                who = f"The server at {self._target!r}, or another one of its cluster,"
             raise SessionRefused(self._no_answer_text(who, error)) from error
         _sent_versions[self.session] = self.graph.version
         return values

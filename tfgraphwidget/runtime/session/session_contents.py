@@ -50,14 +50,9 @@ class SessionContents:
 
 
 def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> SessionContents:
-    """Read what a session holds; only hidden ops are added to the graph.
-
-    Args:
-        ops: The names of the ops whose state is read.
-
-    Raises:
-        SessionRefused: The session is closed, or something in it cannot be read; the error names
-            it.
+    """Read the state that a session holds of these ops; only hidden ops are added to the graph.
+    Raises SessionRefused where the session is closed, or something in it cannot be read, which the
+    error names.
     """
     check_session(session, graph)
     tell("Reading what the session holds")
@@ -162,11 +157,7 @@ class RenamedState:
         return cls(SessionContents(*contents), tuple(lost))
 
     def load(self, session: Session | None, graph: tf.Graph) -> tuple[str, ...]:
-        """Load it after the edit, and return what is lost.
-
-        Raises:
-            SessionRefused: Something cannot be loaded.
-        """
+        """Load it after the edit, and return what is lost. Raises SessionRefused."""
         return (
             *self.lost,
             *(() if session is None else load_contents(self.contents, session, graph)),
@@ -174,16 +165,8 @@ class RenamedState:
 
 
 def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> tuple[str, ...]:
-    """Load what another session held into the session of a graph with ops of the same names.
-
-    Args:
-        graph: Its graph; ops that it does not have are passed over.
-
-    Returns:
-        A sentence for each state that is not as it was.
-
-    Raises:
-        SessionRefused: Something cannot be loaded.
+    """Load what another session held into the session of a graph with ops of the same names, but
+    for those it lacks; a sentence for each state that is not as it was. Raises SessionRefused.
     """
     by_kind = [
         (transfer, values)

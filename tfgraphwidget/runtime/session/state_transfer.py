@@ -18,14 +18,13 @@ from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATI
 from tfgraphwidget.runtime.session.transfer_ops import (
     T,
     TransferOps,
-    find_op,
     run,
     run_each,
     unless_finalized,
 )
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import clone_with
-from tfgraphwidget.sources import static_shape
+from tfgraphwidget.sources import find_operation, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
@@ -166,7 +165,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         """Return the op that TensorFlow made for the variable under this name, if no edit has
         changed it.
         """
-        own = find_op(self._transfer_ops.graph, f"{node.name}/{ending}")
+        own = find_operation(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
         return None if own.control_inputs or control_flow_context(own) else own
@@ -205,11 +204,9 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         if not is_known or shape.as_list() != [*np.shape(self._values[node.name])]:
             return None
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
-        return (
-            (fed.name, own.name)
-            if same and fed.name not in fed_names and own.graph.is_feedable(fed)
-            else None
-        )
+        if same and fed.name not in fed_names and own.graph.is_feedable(fed):
+            return (fed.name, own.name)
+        return None
 
     def _assign(self, node: NodeDef) -> tuple[str, str]:
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])
@@ -282,10 +279,8 @@ class TableTransfer(_ReadableState[Contents]):
 
 
 def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Mapping[str, Any]:
-    """The contents of hash tables by their names, without those that are not initialized.
-
-    Raises:
-        SessionRefused: The session cannot read a table.
+    """The contents of hash tables by their names, without those that are not initialized. Raises
+    SessionRefused for one that cannot be read.
     """
     read = TableTransfer(
         [graph.get_operation_by_name(name).node_def for name in tables], TransferOps(graph)
@@ -303,14 +298,9 @@ def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Map
 def copy_tables(
     tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session
 ) -> None:
-    """Copy the contents of hash tables from one graph and session to another; skip those that are
-    not initialized.
-
-    Args:
-        tables: The names of the tables in `target`, by their names in `origin`.
-
-    Raises:
-        SessionRefused: A session cannot read or write a table.
+    """Copy the contents of hash tables, by their names in `origin` those in `target`, from one
+    graph and session to another; skip those that are not initialized. Raises SessionRefused for one
+    that cannot be read or written.
     """
     read = TableTransfer(
         [origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin)
@@ -387,9 +377,8 @@ class IteratorTransfer(_ReadableState[bytes]):
         makers = [
             op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name
         ]
-        if (
-            not makers and name in self._transfer_ops.record.hidden
-        ):  # that of a rename, whose new op has what it held
+        if not makers and name in self._transfer_ops.record.hidden:
+            # That of a rename, whose new op has what it held.
             return False
         if len(makers) != 1:
             self._lose(

@@ -61,15 +61,11 @@ class StatefulOps:
 def find_stateful_ops(
     graph: tf.Graph, known_keys: Set[StateKey] = frozenset(), among: Container[str] | None = None
 ) -> StatefulOps:
-    """Return the ops that hold state, in graph order.
+    """Return the ops that hold state, in graph order, without those of `known_keys`, or only those
+    `among` some ops; hidden ones are included.
 
     Ops of an edit that failed are left out: the same edit, when it is repeated, initializes them
     again.
-
-    Args:
-        known_keys: The keys of those that are left out.
-        among: The names of the ops of the graph that are looked at; None for all, hidden ones
-            included.
     """
     in_graph: dict[StateKey, NodeDef] = {}
     inside: dict[StateKey, NodeDef] = {}
@@ -130,9 +126,6 @@ def _function_nodes(graph: tf.Graph) -> Iterator[NodeDef]:
 def state_key(node: NodeDef) -> StateKey:
     """Return a key that is equal for ops that share one state; a variable without a name has the
     empty name.
-
-    Args:
-        node: The NodeDef of an op that holds state.
     """
     name = _attr(node, "shared_name").s or (
         b"" if node.op in RESOURCE_HANDLES else node.name.encode()
@@ -150,9 +143,6 @@ def _attr(node: NodeDef, key: str) -> AttrValue:
 def family(op_type: str) -> str:
     """Return a text that is equal for op types that can share a state: the kind, or "Map" for a
     staging area.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     kind = kind_of(op_type)
     if kind != "staging area":
@@ -176,11 +166,7 @@ def _only_initializes(op: tf.Operation) -> bool:
 
 @lru_cache(4096)
 def has_key(op_type: str) -> bool:
-    """Return whether ops of a type hold state under a key that could be lost.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """Return whether ops of a type hold state under a key that could be lost."""
     definition = tf_protos.registered_op(op_type)
     return (
         definition is not None

@@ -18,7 +18,6 @@ from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import find_operation
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
@@ -89,9 +88,8 @@ class TransferOps:
                     raise
                 record.transfer_ops |= {key: node.name for key, node in new.items()}
             names = set(record.transfer_ops.values())
-            if (
-                not names <= record.hidden
-            ):  # an edit that fails shows again all that came while it was under way
+            if not names <= record.hidden:
+                # An edit that fails shows again all that came while it was under way.
                 hide(self.graph, names)
 
     def _scope(self) -> str:
@@ -118,14 +116,6 @@ def _attribute(value: AttributeValue) -> AttrValue:
     if isinstance(value, tf.DType):
         return new(type=value.as_datatype_enum)
     return new(list=new.ListValue(type=[dtype.as_datatype_enum for dtype in value]))
-
-
-def find_op(graph: tf.Graph, name: str) -> tf.Operation | None:
-    """Return the op of this name, or None."""
-    try:
-        return find_operation(graph, name)
-    except KeyError:
-        return None
 
 
 def run(
@@ -168,14 +158,8 @@ def run_each(
     feeds: Mapping[str, object] | None = None,
     patience: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
-    """Run several fetches: in one run if none fails, otherwise one by one.
-
-    Args:
-        fetches: What to fetch, by a key of your choice.
-        feeds: Values by tensor or name.
-
-    Returns:
-        The values, and the errors of the fetches that failed, by key.
+    """Run several fetches: in one run if none fails, otherwise one by one; the values, and the
+    errors of those that failed, by their keys.
     """
     values: dict[str, Any] = {}
     errors: dict[str, tf.errors.OpError] = {}

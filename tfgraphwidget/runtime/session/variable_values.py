@@ -31,11 +31,7 @@ Values = Mapping[str, npt.ArrayLike]
 
 
 def numpy_dtype(number: int) -> type[Any]:
-    """The numpy dtype of a DataType; `object` for strings.
-
-    Args:
-        number: The number of the dtype (DataType).
-    """
+    """The numpy dtype of the DataType with this number; `object` for strings."""
     name = dtype_name(number)
     if name == "string":
         return object
@@ -82,14 +78,13 @@ def current_values(
         missing = variables_without_value(session, reads, error)
         if not missing:
             stuck = not can_grow(getattr(session, "session", session))
-            way = (
-                either(
+            if stuck:
+                way = either(
                     "tgw.renew(session) lets it run again",
                     "renew the session in a cell to let it run again",
                 )
-                if stuck
-                else clone_with("init", "none")
-            )
+            else:
+                way = clone_with("init", "none")
             raise SessionRefused(
                 f"The session cannot read the present values: {error_text(error)}; " + way + ".",
                 list(reads),
@@ -121,15 +116,10 @@ def error_text(error: tf.errors.OpError) -> str:
 def check_loadable(
     session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values
 ) -> None:
-    """Raise unless each value has the shape that the initializer of its variable takes.
+    """Raise SessionRefused unless each value, by handle op, has the shape that the initializer of
+    its variable takes.
 
     A variable that was assigned with validate_shape=False may have a value of another shape.
-
-    Args:
-        values: The values to load, by handle op.
-
-    Raises:
-        SessionRefused: A value has another shape.
     """
     for variable in variables:
         if not variable.initializer:  # the copy gets one for values of any shape
@@ -171,11 +161,10 @@ class Missing:
     def __str__(self) -> str:
         """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
         what, have = ("Variable", "has") if self.is_one else ("Variables", "have")
-        names = (
-            names_text(self.handles)
-            if self.is_complete
-            else f"{', '.join(map(repr, self.handles[:3]))} and others"
-        )
+        if self.is_complete:
+            names = names_text(self.handles)
+        else:
+            names = f"{', '.join(map(repr, self.handles[:3]))} and others"
         return f"{what} {names} {have} no value in this session"
 
 
@@ -252,16 +241,11 @@ def variables_with_value(
 def load_values(
     session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values
 ) -> None:
-    """Assign values to variables by their own initializers, in as few runs as possible.
+    """Assign values, by handle op, to variables by their own initializers, in as few runs as
+    possible. Raises SessionRefused for an initializer that cannot run.
 
     Variables that share one tensor as initial value cannot be fed different values in one run, so
     they are assigned in separate runs.
-
-    Args:
-        values: The value of each, by handle op.
-
-    Raises:
-        SessionRefused: An initializer cannot run.
     """
     waiting = list(variables)
     while waiting:
@@ -287,13 +271,10 @@ def load_values(
 
 
 def run_initializers(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> None:
-    """Run the initializers of variables.
+    """Run the initializers of variables. Raises SessionRefused for one that cannot run.
 
     An initial value can depend on another of the variables. Initializers that fail because it has
     no value are tried again after the others, as long as any succeeds.
-
-    Raises:
-        SessionRefused: An initializer cannot run.
     """
     waiting = [v.initializer for v in variables if v.initializer]
     try:
@@ -329,11 +310,7 @@ def _runs(session: tf.compat.v1.Session, op: str) -> bool:
 
 
 def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
-    """Run ops that fill tables and initialize iterators, in one run.
-
-    Raises:
-        SessionRefused: One of them fails.
-    """
+    """Run ops that fill tables and initialize iterators, in one run. Raises SessionRefused."""
     try:
         session.run(ops)
     except tf.errors.OpError as error:

@@ -18,15 +18,8 @@ _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
-    """Write (key, variable, value) to a checkpoint on this machine. Slices of one variable have one
-    key.
-
-    Args:
-        path: The prefix of the new checkpoint's files.
-        present: The key, the variable and the value of each.
-
-    Raises:
-        tf.errors.OpError: It cannot be written there.
+    """Write (key, variable, value) to a checkpoint on this machine, by the prefix of its files.
+    Slices of one variable have one key. Raises tf.errors.OpError where it cannot be written there.
     """
     keys, slices, arrays = [], [], []
     for key, variable, value in present:
@@ -50,13 +43,7 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None
 
 def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """Write (key, variable, value) to a checkpoint, which replaces the old one when it is complete.
-
-    Args:
-        path: The prefix of the new checkpoint's files.
-        present: The key, the variable and the value of each.
-
-    Raises:
-        GraphEditError: It cannot be written there; the old one is unchanged.
+    Raises GraphEditError where it cannot be written there.
     """
     prefix = Path(path)
     try:
@@ -79,13 +66,8 @@ def files(prefix: Path) -> list[Path]:
 
 
 def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, np.ndarray]:
-    """Return values by handle name, for (key, variable).
-
-    Args:
-        variables: Pairs of a key in the checkpoint and a variable.
-
-    Raises:
-        GraphEditError: The checkpoint cannot be read, or lacks a value.
+    """Return values by handle name, for (key, variable). Raises GraphEditError for a checkpoint
+    that cannot be read, or lacks a value.
     """
     checkpoint = Checkpoint.of(path)
     try:

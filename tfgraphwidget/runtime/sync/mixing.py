@@ -96,11 +96,8 @@ def mix_arrays(old: object, new: object, tau: float, dtype: tf.DType) -> np.ndar
 
 
 def distance(a: npt.ArrayLike, b: npt.ArrayLike, dtype: tf.DType) -> float:
-    """Return the largest absolute difference of two elements.
-
-    Args:
-        b: The other; inf if its shape differs.
-        dtype: The dtype of both. For booleans and strings the result is 0.0 or 1.0.
+    """Return the largest absolute difference of two elements; inf for other shapes, and 0.0 or 1.0
+    for booleans and strings.
     """
     one, other = np.asarray(a), np.asarray(b)
     if one.shape != other.shape:

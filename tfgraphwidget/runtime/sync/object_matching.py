@@ -57,14 +57,11 @@ class _Place:
 def match_objects(
     checkpoint: Checkpoint, source: FileStore, target: EagerStore, path: str = ""
 ) -> tuple[Pair, ...]:
-    """Pairs of all variables of a live object with values of a checkpoint; none if it lacks some.
+    """Pairs, in the order of the target, of all variables of a live object with values of a
+    checkpoint; none if it lacks some.
 
     Args:
-        checkpoint: The checkpoint, with a list of its objects.
         path: The attributes that lead to the object in the checkpoint, "model"; "" to find it.
-
-    Returns:
-        The pairs, in the order of the target.
 
     Raises:
         GraphEditError: Several objects of the checkpoint could be the live one.
@@ -125,9 +122,8 @@ def _places(objects: Sequence[TrackableObject], target: EagerStore) -> list[_Pla
     if target.root is None:
         return []
     names = {id(variable.handle): name for name, variable in target.by_name.items()}
-    children: dict[
-        int, Mapping[str, object]
-    ] = {}  # of live objects by id: there may be thousands of places
+    # Of live objects by id: there may be thousands of places.
+    children: dict[int, Mapping[str, object]] = {}
     places, visited = [], {_ROOT}
     line = deque([(_ROOT, "", 0)])
     while line:
@@ -177,11 +173,10 @@ def _numbered_layers(live: object) -> dict[str, object]:
     models.
     """
     layers = getattr(live, "layers", ())
-    weighted = (
-        [layer for layer in layers if getattr(layer, "weights", ())]
-        if isinstance(layers, list)
-        else []
-    )
+    if isinstance(layers, list):
+        weighted = [layer for layer in layers if getattr(layer, "weights", ())]
+    else:
+        weighted = []
     return {f"layer_with_weights-{number}": layer for number, layer in enumerate(weighted)}
 
 
@@ -205,10 +200,7 @@ def _fits(
 
 def match_list(checkpoint: Checkpoint, source: FileStore, target: EagerStore) -> tuple[Pair, ...]:
     """Pairs with the list of variables that Keras's export has, where these are of the same kinds
-    and shapes.
-
-    Returns:
-        The pairs; none where the checkpoint has other objects, or a variable is of another kind.
+    and shapes; none where they are not, or the checkpoint has other objects.
     """
     listed = [variable for variable in source.variables if variable.path.startswith(_LISTED)]
     if len(listed) != len(source.variables) or len(listed) != len(target.variables):

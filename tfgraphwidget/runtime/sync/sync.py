@@ -86,11 +86,10 @@ class Sync:
         for pair in self.pairs:
             self._check(pair)
         originals = {o.handle for o, _ in self.pairs}
-        both = (
-            [c.name for _, c in self.pairs if c.handle in originals]
-            if self.source.is_same(self.target)
-            else []
-        )
+        if self.source.is_same(self.target):
+            both = [c.name for _, c in self.pairs if c.handle in originals]
+        else:
+            both = []
         if both:
             raise GraphEditError(
                 f"Variable {both[0]!r} is an original and a copy at once; sync one after the other."
@@ -296,20 +295,15 @@ class Sync:
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under the names that a `Saver` of
-        theirs gives them.
-
-        Args:
-            path: The prefix of the new checkpoint's files.
+        """Write the originals' present values to a checkpoint, by the prefix of its files, under
+        the names that a `Saver` of theirs gives them.
         """
         present = self.read([o for o, _ in self.pairs])
         checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._checkpoint_keys()])
 
     def load(self, path: str) -> None:
-        """Load the values that a checkpoint has for the originals into the copies.
-
-        Raises:
-            GraphEditError: The checkpoint lacks a value; nothing is assigned.
+        """Load the values that a checkpoint has for the originals into the copies. Raises
+        GraphEditError where it lacks one; nothing is assigned then.
         """
         values = checkpoints.read(path, self._checkpoint_keys())
         self.assign([c for _, c in self.pairs], {c.handle: values[o.handle] for o, c in self.pairs})
@@ -382,11 +376,10 @@ class Sync:
             return
         session = self._session(self.target)
         for c in variables:
-            assigned = (
-                list(session.graph.get_operation_by_name(c.initializer).inputs)
-                if c.initializer
-                else []
-            )
+            if c.initializer:
+                assigned = list(session.graph.get_operation_by_name(c.initializer).inputs)
+            else:
+                assigned = []
             if len(assigned) < 2:
                 raise SessionRefused(
                     f"Variable {c.name!r} has no initializer that could give it a value; make it "

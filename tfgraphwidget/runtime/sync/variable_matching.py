@@ -71,16 +71,8 @@ def match_variables(
 
 
 def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B], ...]:
-    """Pair the first variable of one model with the first of the other, and so on.
-
-    Args:
-        source: The variables of one model, in its order.
-
-    Returns:
-        Pairs (variable of the source, variable of the target).
-
-    Raises:
-        GraphEditError: One model has more variables than the other, or neither has any.
+    """Pair the first variable of one model with the first of the other, in their orders, and so on.
+    Raises GraphEditError where one model has more variables than the other, or neither has any.
     """
     ours, theirs = tuple(source), tuple(target)
     if len(ours) != len(theirs) or not ours:

@@ -115,11 +115,7 @@ class GraphStore:
         return self._sync.read([v.definition for v in variables if v.definition is not None])
 
     def assign(self, values: Mapping[str, Array]) -> None:
-        """Assign through the variables' own initializers; no op is added.
-
-        Args:
-            values: The values by the names of the variables.
-        """
+        """Assign through the variables' own initializers; no op is added."""
         self._sync.assign([v for v in self.definitions if v.handle in values], values)
 
     @property
@@ -203,11 +199,7 @@ class FileStore:
         }
 
     def assign(self, values: Mapping[str, Array]) -> None:  # noqa: ARG002
-        """Refuse: a checkpoint is not changed in place.
-
-        Args:
-            values: The values by the names of the variables.
-        """
+        """Refuse: a checkpoint is not changed in place."""
         raise SessionRefused(
             f"sync: {self.title} is a file, which is not changed in place; give an editor of it, a "
             "live graph, a Keras model or a module as the target, and save that."
@@ -218,11 +210,7 @@ Pair = tuple[StoredVariable, StoredVariable]
 
 
 def check_pairs(pairs: Iterable[Pair]) -> None:
-    """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ.
-
-    Args:
-        pairs: Pairs of an original and its copy.
-    """
+    """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ."""
     for ours, theirs in pairs:
         for what, a, b, agree in (
             ("shape", ours.shape, theirs.shape, ours.shape.is_compatible_with(theirs.shape)),
@@ -273,21 +261,14 @@ def object_path(key: str) -> str:
 
 
 def natural_order(name: str) -> list[object]:
-    """A key that sorts "variables/10" after "variables/9".
-
-    Args:
-        name: The name of a value in a checkpoint.
-    """
+    """A key that sorts "variables/10" after "variables/9"."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def eager_store(model: object) -> EagerStore | None:
     """The eager variables of a `tf.Module`, of what `tf.saved_model.load` returns, or of another
-    trackable object.
-
-    Returns:
-        The store; its names are those of the variables, or their paths where two have one name.
-        None for an object that tracks no variables.
+    trackable object, by their names, or their paths where two have one name. None for an object
+    that tracks no variables.
     """
     if isinstance(model, tf.Variable):
         paths = {"": model}
@@ -312,7 +293,6 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     """The variables of a Keras model or layer, by Keras's names of them, "sequential/dense/kernel".
 
     Args:
-        model: The model; its variables must have been built, and lie in TensorFlow.
         slots: Whether the optimizer's variables belong to it too, each below the variable that it
             is for.
 
@@ -330,9 +310,8 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
     rows = [(path, objects.get(id(v.handle), ""), v) for path, v in variables]
     optimizer = getattr(model, "optimizer", None) if slots else None
     if optimizer is not None:
-        kind = type(
-            optimizer
-        ).__name__.lower()  # its own name has a number in a process that has several
+        # Its own name has a number in a process that has several.
+        kind = type(optimizer).__name__.lower()
         below = sorted(
             ((path.replace("/", "_"), path) for path, _ in variables),
             key=lambda pair: -len(pair[0]),
@@ -355,10 +334,8 @@ def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileSt
     """The values in a file of Keras (".weights.h5", ".keras", ".h5") for the variables of a model.
 
     Keras reads it, into the model: which value is whose follows from the layers. The model gets its
-    own values again.
-
-    Raises:
-        GraphEditError: Keras cannot load the file into the model; nothing has changed.
+    own values again. Raises GraphEditError where Keras cannot load the file into the model; nothing
+    has changed then.
     """
     file = f"File {path!r}"
     before = target.read(target.variables)
@@ -413,9 +390,6 @@ class OpenedFileStore:
 
         A variable that the file has under two handles gets the value in both: functions read the
         one, and Keras the other.
-
-        Args:
-            values: The values by the names of the variables.
         """
         of_name = {
             v.handle: v.definition
@@ -444,9 +418,6 @@ def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
     the graph's own.
 
     SavedModels of TensorFlow 2 restore their variables in a function and have no initializers.
-
-    Args:
-        graph: The graph that was imported from a file.
     """
     if variable.initializer and len(graph.get_operation_by_name(variable.initializer).inputs) > 1:
         return variable
@@ -553,10 +524,8 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
     count = Counter(stored_data.variable_name(variable.handle) for variable in own.values())
     variables_stored = []
     for key, variable in own.items():
-        name, path = (
-            stored_data.variable_name(variable.handle),
-            "" if key == variable.handle else key,
-        )
+        name = stored_data.variable_name(variable.handle)
+        path = "" if key == variable.handle else key
         name = path if path and count[name] > 1 else name
         shape = tf.TensorShape(stored_data.shape(variable.handle))
         variables_stored.append(

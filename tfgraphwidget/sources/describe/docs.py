@@ -39,10 +39,6 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 
     `definition` is the OpDef, or the signature of the function of that name, or None for an unknown
     type.
-
-    Args:
-        op_type: The op type, or the name of a function.
-        definition: Its OpDef or the function's signature; None for an unknown type.
     """
     if definition is None:
         return Documentation()
@@ -52,11 +48,7 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 
 
 def documented_arguments(op_type: str) -> tuple[str, ...]:
-    """The parameters that the docstring of an op type's function in `tf.raw_ops` lists.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """The parameters that the docstring of an op type's function in `tf.raw_ops` lists."""
     sections = _SECTION.split(tf_protos.op_docstring(op_type))[1:]
     arguments = dict(zip(sections[::2], sections[1::2], strict=False)).get("Args", "")
     return tuple(name for name in _entries(arguments) if name != "name")
@@ -107,11 +99,9 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _deprecation(definition: OpDef) -> str:
     deprecation = definition.deprecation
-    return (
-        f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
-        if deprecation.version
-        else ""
-    )
+    if deprecation.version:
+        return f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
+    return ""
 
 
 def _entries(section: str) -> dict[str, str]:
@@ -165,11 +155,10 @@ def _kind(arg: OpDef.ArgDef) -> str:
 
 
 def _attribute(attr: OpDef.AttrDef) -> str:
-    default = (
-        f"Defaults to {attribute_text(attr.default_value)}"
-        if attr.HasField("default_value")
-        else ""
-    )
+    if attr.HasField("default_value"):
+        default = f"Defaults to {attribute_text(attr.default_value)}"
+    else:
+        default = ""
     return _sentences([f"A {attr.type}", default, attr.description])
 
 

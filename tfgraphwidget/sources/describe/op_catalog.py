@@ -108,9 +108,6 @@ def _is_computation(name: str) -> bool:
 def argument_names(op_type: str) -> dict[str, str]:
     """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from
     inputs have none.
-
-    Args:
-        op_type: The op type, such as "MatMul".
     """
     definition = _op_def(op_type)
     argument_names = _raw_arguments(op_type)
@@ -177,15 +174,11 @@ def _inputs(op_type: str) -> tuple[_Input, ...]:
 def parameters(
     op_type: str, tensors: int = 1, options: tuple[str, ...] = ()
 ) -> tuple[Parameter, ...]:
-    """The parameters of an op type that is called on so many tensors: further inputs, then
-    attributes.
+    """The parameters of an op type that is called on so many tensors, the required ones first:
+    further inputs, then attributes.
 
     Args:
-        tensors: How many tensors it is called on.
         options: Names of inputs that are given as parameters, so that the tensors are the others.
-
-    Returns:
-        The parameters, the required ones first.
 
     Raises:
         GraphEditError: There is no such op type, or it takes fewer tensors.
@@ -214,11 +207,7 @@ def parameters(
 
 
 def definition_of(op_type: str) -> OpDef:
-    """The OpDef of an op type that takes and gives tensors. Raises GraphEditError.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
         function = op_type.lower()
         if is_loaded() and function and hasattr(tf.nn, function):
@@ -258,13 +247,7 @@ def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) ->
 def call_arguments(
     op_type: str, tensors: Sequence[object], options: Mapping[str, object]
 ) -> dict[str, object]:
-    """The keyword arguments of `tf.raw_ops` for a call of an op type.
-
-    Args:
-        tensors: The tensors that it is called on.
-
-    Returns:
-        The arguments by name.
+    """The keyword arguments of `tf.raw_ops` for a call of an op type on tensors.
 
     Raises:
         GraphEditError: It takes fewer tensors.
@@ -283,11 +266,7 @@ def call_arguments(
 
 
 def fits(op_type: str, dtypes: Sequence[str]) -> bool:
-    """Whether an op type can be called on tensors of these dtypes, with no further ones.
-
-    Args:
-        op_type: The op type, such as "MatMul".
-    """
+    """Whether an op type can be called on tensors of these dtypes, with no further ones."""
     if op_type in _ADAPTED:
         return len(dtypes) == 1
     try:
@@ -348,11 +327,8 @@ def _plain(value: Any, kind: str) -> object:
 def check_parameters(
     op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]
 ) -> None:
-    """Check the parameters of a call.
-
-    Raises:
-        InvalidArgument: There is no parameter of a name, a value does not fit, or a required one is
-            missing.
+    """Raise InvalidArgument where there is no parameter of a name, a value does not fit, or a
+    required one is missing.
     """
     by_name = {each.name: each for each in all_parameters}
     for name, value in options.items():
@@ -372,11 +348,7 @@ def check_parameters(
 
 
 def check_value(op_type: str, parameter: Parameter, value: Any) -> None:
-    """Check one value.
-
-    Raises:
-        InvalidArgument: The parameter cannot have this value.
-    """
+    """Raise InvalidArgument for a value that the parameter cannot have."""
     items = value if parameter.many and isinstance(value, list | tuple) else [value]
     if parameter.kind in ("tensor", "any") or (value is None and parameter.default == "None"):
         return
@@ -449,14 +421,8 @@ def _is_dtype(value: object) -> bool:
 
 def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...]:
     """The keyword parameters of a Python function that a form can ask for, after the tensors that
-    it is called on.
-
-    Args:
-        tensors: How many tensors it is called on.
-
-    Returns:
-        The parameters with a default of a plain type, and those without one; () where Python does
-        not know them.
+    it is called on: those with a default of a plain type, and those without one; () where Python
+    does not know them.
     """
     try:
         python_parameters = list(inspect.signature(function).parameters.values())

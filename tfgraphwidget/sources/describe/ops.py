@@ -63,10 +63,8 @@ class OpDescription:
 
 
 def describe_op(index: GraphIndex, i: int) -> OpDescription:
-    """Describe an op: its device, tensors and attributes.
-
-    Returns:
-        The facts; what the file does not say, or says wrongly, is "unknown".
+    """Describe an op: its device, tensors and attributes; what the file does not say, or says
+    wrongly, is "unknown".
     """
     node = index.nodes[i]
     sources = index.input_tensors(i)

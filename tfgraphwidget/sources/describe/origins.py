@@ -45,11 +45,7 @@ def live_origin(
     outermost: Body, body: Body, op: tuple[str, str], function: str = ""
 ) -> tuple[str, ...]:
     """The lines of Python that created an op of a live graph, innermost last; empty if none is the
-    user's.
-
-    Args:
-        outermost: The source's own body, whose library has `function`.
-        function: The function whose body it is, or "".
+    user's. The op may be of the body of a `function`, which the library of `outermost` has.
     """
     name, kind = op
     graph = getattr(body, "graph", None)
@@ -111,11 +107,7 @@ def read_debug_info(file: Path) -> GraphDebugInfo | None:
 
 
 def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
-    """Return the lines of code that created an op of a SavedModel.
-
-    Args:
-        function: The name of the function that the op is in; "" for the graph.
-    """
+    """Return the lines of code that created an op of a SavedModel, or of a function of it."""
     for key in (f"{op}@{function}", op):
         if key in info.name_to_trace_id:
             trace = info.traces_by_id[info.name_to_trace_id[key]]

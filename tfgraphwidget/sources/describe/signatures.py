@@ -17,10 +17,8 @@ SignatureLine = tuple[str, str, str]
 def definition_signature(
     definition: FunctionDef, results: Sequence[Shape] = ()
 ) -> Iterator[SignatureLine]:
-    """The signature of a FunctionDef, which does not have the shapes of its results.
-
-    Args:
-        results: The shapes of the results, if a call has them.
+    """The signature of a FunctionDef, which does not have the shapes of its results; a call may
+    have them.
     """
     signature = definition.signature
     for k, arg in enumerate(signature.input_arg):
@@ -48,12 +46,7 @@ def definition_signature(
 def body_signature(
     index: GraphIndex, arguments: Sequence[str], returns: Mapping[str, str]
 ) -> Iterator[SignatureLine]:
-    """The signature of a function's body.
-
-    Args:
-        arguments: The tensors of the arguments, as in `Body`.
-        returns: Name of each result → tensor, as in `Body`.
-    """
+    """The signature of a function's body, with arguments and results as in `Body`."""
     pairs = [("argument", split_tensor(name)[0], name) for name in arguments]
     pairs += [("result", key, name) for key, name in returns.items()]
     for sort, label, name in pairs:

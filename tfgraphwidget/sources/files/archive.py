@@ -65,11 +65,8 @@ def write_archive(
     model: Path | None,
     tensors: Collection[StoredTensor] = (),
 ) -> None:
-    """Write an archive.
-
-    Args:
-        model: The folder of a SavedModel to write beside them.
-        tensors: The values, which are read and written one after the other.
+    """Write an archive, with the folder of a SavedModel, if there is one, and values, which are
+    read and written one after the other.
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as entries:
         entries.writestr(ARCHIVE_HEADER, json.dumps({"version": VERSION, **header}))
@@ -105,7 +102,6 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
     """Open an archive.
 
     Args:
-        container: Its bytes.
         options: What the caller chose; a signature or a checkpoint goes before those of the
             archive.
 
@@ -207,11 +203,10 @@ def _check_complete(
     """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in
     its place.
     """
-    graph = (
-        f"{ArchiveEntry.MODEL.value}/saved_model.pb"
-        if header["kind"] == "model"
-        else ArchiveEntry.GRAPH.value
-    )
+    if header["kind"] == "model":
+        graph = f"{ArchiveEntry.MODEL.value}/saved_model.pb"
+    else:
+        graph = ArchiveEntry.GRAPH.value
     entries = [graph]
     if header["kind"] == "graph" and (root / ArchiveEntry.EDITS.value).is_file():
         entries.append(ArchiveEntry.OPENED.value)

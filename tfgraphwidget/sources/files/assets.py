@@ -28,9 +28,6 @@ def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> MetaGraphDef:
     What represents a file is a constant then, and in the collection of such constants; what fills
     tables is in the collection of that. What comes without a folder, and what names a file outside
     of "assets", stays as it is.
-
-    Args:
-        folder: The directory, or None.
     """
     if folder is None:
         return meta

@@ -82,8 +82,7 @@ class Checkpoint:
         if path.suffix in _KERAS and _is(Path.is_file, path):
             raise GraphEditError(
                 f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model "
-                "by model.load_weights(path) or keras.models.load_model(path), and open this "
-                "model."
+                "by model.load_weights(path) or keras.models.load_model(path), and open this model."
             )
         is_folder = os.fspath(argument)[-1:] in ("/", os.sep, b"/") or not _is(
             Path.is_file, Path(f"{path}.index")
@@ -153,11 +152,9 @@ class Checkpoint:
 
     def _shard(self, name: str) -> tuple[str, str] | None:
         match = _SHARD.search(name)
-        return (
-            (match[1], match[2])
-            if match and name[: match.start()] == Path(self.prefix).name
-            else None
-        )
+        if match and name[: match.start()] == Path(self.prefix).name:
+            return (match[1], match[2])
+        return None
 
     def hint(self) -> str:
         """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a
@@ -270,19 +267,13 @@ class Checkpoint:
 
 
 def value_type(checkpoint: Checkpoint, name: str) -> str:
-    """The dtype and the shape of a value, "float32 [2, 3]".
-
-    Args:
-        name: The name of a value of the checkpoint.
-    """
+    """The dtype and the shape of a value, "float32 [2, 3]"."""
     return f"{checkpoint.dtypes[name]} {list(checkpoint.shapes[name])}"
 
 
 def own_paths(values: Mapping[str, T]) -> dict[str, T]:
-    """The entries by paths of objects, without the second list that Keras saves of its variables.
-
-    Args:
-        values: Anything by the paths of objects, or the keys that begin with these: "variables/0".
+    """The entries by paths of objects, or keys that begin with these ("variables/0"), without the
+    second list that Keras saves of its variables.
     """
     is_listed = any(path.startswith("variables/") for path in values)
     return {

@@ -15,11 +15,7 @@ _RESTORE = "RestoreV2"
 
 
 def graph_variables(body: Body) -> tuple[VariableDef, ...]:
-    """The variables in a graph's collections; without collections, those of its variable ops.
-
-    Args:
-        body: The graph or the function's body.
-    """
+    """The variables in a graph's collections; without collections, those of its variable ops."""
     variables = body.collections()[1]
     nodes = body.nodes()
     if variables or not any(node.op in HANDLES for node in nodes):
@@ -31,10 +27,8 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
-    """Return the names that the graph's Saver reads from a checkpoint.
-
-    Args:
-        restore_op: The name of the op that restores, which can be a function call.
+    """Return the names that the graph's Saver reads from a checkpoint by an op, which can be a
+    function call.
     """
     names_by_op = _restored_by_op(nodes)
     for node in nodes:
@@ -85,11 +79,8 @@ def _restored_by_op(nodes: Iterable[NodeDef]) -> dict[str, list[str]]:
 
 
 def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) -> dict[str, str]:
-    """Map variables to the names of their values in a checkpoint.
-
-    Returns:
-        Handle op → the name that the graph's Saver restores it from, or else the variable's own
-        name.
+    """The handle op of each variable → the name that the graph's Saver restores its value from, or
+    else the variable's own name.
     """
     keys = {
         v.handle: v.slice_info.full_name if v.slice_info is not None else v.handle
@@ -113,12 +104,8 @@ def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
 
 
 def variable_slice(value: Any, variable: VariableDef) -> Any:
-    """The part of a saved value that belongs to one slice of a partitioned variable; else the whole
-    value.
-
-    Args:
-        value: The value in the checkpoint, a numpy array.
-        variable: The variable or the slice.
+    """The part of a saved value, a numpy array, that belongs to one slice of a partitioned
+    variable; else the whole value.
     """
     info = variable.slice_info
     if info is None:

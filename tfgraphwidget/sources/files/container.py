@@ -138,14 +138,8 @@ class Container:
 def read_container(
     path: Path, messages: MessageClasses, main_files: Collection[str], suffixes: Collection[str]
 ) -> Container:
-    """Read a file, or the main file of a directory.
-
-    Args:
-        path: The file or directory.
-        messages: The message classes to parse the bytes with.
-        main_files: Names of files that make a directory one source, as "saved_model.pb"; see
-            `locate_file`.
-        suffixes: Suffixes of files that the sentence about another directory can propose.
+    """Read a file, or the main file of a directory; the main files and suffixes are as for
+    `locate_file`.
 
     Raises:
         UnknownName: For a path that does not exist.
@@ -158,16 +152,12 @@ def read_container(
 
 
 def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
-    """Return the file that holds the graph: a file itself, or the first main file of a directory.
+    """Return the file that holds the graph: a file itself, or the first main file, as
+    "saved_model.pb", of a directory. The sentence about another directory proposes files with the
+    suffixes.
 
-    Args:
-        path: The file or directory.
-        main_files: The names of files that make a directory one source.
-        suffixes: The suffixes of files that can be opened.
-
-    Raises:
-        UnknownName: There is no such file or directory.
-        GraphEditError: It cannot be opened, or the directory has no file to open.
+    Raises UnknownName where there is none, and GraphEditError where it cannot be opened, or the
+    directory has no file to open.
     """
     try:
         path.lstat()
@@ -195,11 +185,10 @@ def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[s
     inside = [
         name for name in _entries(folder) if _looks_openable(folder / name, main_files, suffixes)
     ]
-    hint = (
-        f"; did you mean {str(folder / inside[0])!r}?"
-        if inside
-        else "; give the one that model.export wrote."
-    )
+    if inside:
+        hint = f"; did you mean {str(folder / inside[0])!r}?"
+    else:
+        hint = "; give the one that model.export wrote."
     raise NotAGraph(
         f"Directory {shorten(str(folder))} is not a SavedModel: it has no saved_model.pb{hint}"
     )

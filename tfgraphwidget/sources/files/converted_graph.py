@@ -114,13 +114,8 @@ class ConvertedGraph(ConvertedNodes):
         what: str,
         model: LiteModel | OnnxModel,
     ) -> Source:
-        """The source of the graph.
-
-        Args:
-            container: The file.
-            options: The choices of the caller.
-            what: The format: "a TensorFlow Lite model".
-            model: What its runtime takes.
+        """The source of the graph; `what` is the format, "a TensorFlow Lite model", and `model`
+        what its runtime takes.
         """
         from tfgraphwidget.sources.files.opening import open_message
 

@@ -27,9 +27,6 @@ Bytes: TypeAlias = "bytes | memoryview | np.ndarray"
 def masked_crc32c(data: Bytes) -> int:
     """The CRC-32C of bytes, masked as TensorFlow stores it.
 
-    Args:
-        data: The bytes to check.
-
     Example:
         >>> hex(masked_crc32c(b"123456789"))
         '0xc78ab0e5'
@@ -44,9 +41,6 @@ def crc32c(data: Bytes) -> int:
     The register of a CRC is linear in the bytes, and zeros in front of them leave a register of
     zero as it is: the parts of a block have their registers computed side by side, and each is
     shifted by what comes after it.
-
-    Args:
-        data: The bytes to check.
 
     Example:
         >>> hex(crc32c(b"123456789"))
@@ -83,11 +77,9 @@ def _register(block: np.ndarray) -> Words:
         lanes = np.zeros(count * length, np.uint8)
         lanes[len(lanes) - len(block) :] = block
     pairs = lanes.view("<u2").reshape(count, length // 2)
-    registers, entries, at = (
-        np.zeros(count, "<u4"),
-        np.empty(count, np.uint32),
-        np.empty(count, np.intp),
-    )
+    registers = np.zeros(count, "<u4")
+    entries = np.empty(count, np.uint32)
+    at = np.empty(count, np.intp)
     low, table = registers.view("<u2")[::2], _table_of_pairs()
     for start in range(0, length // 2, _COLUMNS):
         for column in np.ascontiguousarray(pairs[:, start : start + _COLUMNS].T):

@@ -164,25 +164,14 @@ def locate_file(path: Path) -> Path:
 
 
 def read_container(path: Path, messages: MessageClasses | None = None) -> Container:
-    """Read a file or directory.
-
-    Args:
-        path: The file or directory.
-        messages: The classes of the messages; None for TensorFlow's.
-    """
+    """Read a file or directory, by TensorFlow's messages, or others."""
     messages = tf_protos.message_classes() if messages is None else messages
     return containers.read_container(path, messages, main_files(), file_suffixes())
 
 
 def find_format(container: Container) -> SourceFormat:
-    """The format of a container's bytes; the file's name only says what to try first.
-
-    Args:
-        container: The bytes.
-
-    Raises:
-        NotAGraph: When no format matches; the sentence says what the file is instead, if that is
-            known.
+    """The format of a container's bytes; the file's name only says what to try first. Raises
+    NotAGraph when no format matches, with what the file is instead, if that is known.
     """
     where = "This data" if container.file is None else f"File {shorten(str(container.file))}"
     if not container.data:
@@ -209,14 +198,8 @@ def find_format(container: Container) -> SourceFormat:
 
 
 def recognize(path: Path) -> tuple[Container, SourceFormat]:
-    """Read a file and find its format without TensorFlow, which is loaded only for a file that is
-    not read without.
-
-    Args:
-        path: The file or directory.
-
-    Raises:
-        GraphEditError: As `read_container` and `find_format` do.
+    """Read a file or directory and find its format without TensorFlow, which is loaded only for a
+    file that is not read without. Raises as `read_container` and `find_format`.
     """
     from tfgraphwidget.sources.files.summary_schema import summary_messages
 
@@ -230,12 +213,7 @@ def recognize(path: Path) -> tuple[Container, SourceFormat]:
 
 def describe_file(path: Path) -> Mapping[str, object]:
     """Summarize a file or directory: its "kind" and "bytes", and "graphs", a summary of each.
-
-    Args:
-        path: The file or directory.
-
-    Raises:
-        GraphEditError: As `recognize` does.
+    Raises as `recognize`.
     """
     container, source_format = recognize(path)
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
@@ -408,17 +386,10 @@ EDITOR = register_format(
 
 
 def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
-    """Open a file or directory in the format that it is recognized as.
+    """Open a file or directory in the format that it is recognized as. Raises UnknownName for a
+    path that does not exist, and NotAGraph for what no format matches.
 
     A save into its folder that was interrupted is finished first; the source's notices say so.
-
-    Args:
-        path: The path, as a string or a `pathlib.Path`.
-        options: The choices of the caller: signature, checkpoint, tags, session.
-
-    Raises:
-        UnknownName: For a path that does not exist.
-        NotAGraph: For what no format matches.
     """
     checked_path = parse_path(path, "path")
     recovered: list[str] = []
@@ -435,9 +406,6 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
 def open_bytes(data: bytes, options: OpenOptions) -> Source:
     """Open bytes in the format that they are recognized as. Raises NotAGraph when no format
     matches.
-
-    Args:
-        options: The choices of the caller: signature, checkpoint, tags, session.
     """
     container = Container(data, tf_protos.message_classes())
     return find_format(container).open(container, options)

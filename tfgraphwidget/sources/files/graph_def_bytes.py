@@ -51,18 +51,8 @@ class StoredGraphDef:
 
 
 def parse_graph_def(data: bytes, graph_def: type[GraphDef]) -> GraphDef | StoredGraphDef:
-    """Parse a GraphDef.
-
-    Args:
-        data: The bytes.
-        graph_def: The message class.
-
-    Returns:
-        The graph; a whole message of one whose ops are large, and of NodeDefs that need repairs
-        before they are a graph.
-
-    Raises:
-        DecodeError: protobuf does not parse the bytes.
+    """Parse a GraphDef, as a whole message where the ops are large, or NodeDefs need repairs before
+    they are a graph. Raises DecodeError where protobuf does not parse the bytes.
     """
     try:
         records, rest = split_records(data)

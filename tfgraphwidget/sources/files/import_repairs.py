@@ -35,11 +35,8 @@ class ImportRepairs:
     notices: list[str] = field(default_factory=list)
 
     def repair(self, meta: MetaGraphDef, *, takes_version: bool) -> None:
-        """Leave out what TensorFlow never imports.
-
-        Args:
-            meta: The copy of the file's MetaGraphDef, which is changed.
-            takes_version: Whether TensorFlow takes the text for its version in it for one.
+        """Leave out what TensorFlow never imports of a copy of the file's MetaGraphDef, which is
+        changed; of the text for its version, unless TensorFlow takes that for one.
         """
         version = meta.meta_info_def.tensorflow_version
         if not takes_version:
@@ -55,10 +52,8 @@ class ImportRepairs:
         self._leave_out_members(meta, there)
 
     def leave_out_shapes(self, graph_def: GraphDef) -> bool:
-        """Leave out the static shapes that the file's ops note; return whether there were any.
-
-        Args:
-            graph_def: The copy of the file's graph, which is changed.
+        """Leave out the static shapes that the ops of a copy of the file's graph note; return
+        whether there were any.
         """
         nodes = [node for node in graph_def.node if OUTPUT_SHAPES in node.attr]
         for node in nodes:
@@ -149,9 +144,8 @@ def _missing_ops(key: str, data: bytes, there: Collection[str]) -> Iterator[str]
     assert kind is not None
     try:
         message = kind.FromString(data)
-    except (
-        Exception
-    ):  # protobuf's own exception has no public name; the import says that the entry is damaged
+    except Exception:
+        # Protobuf's own exception has no public name; the import says that the entry is damaged.
         return
     fields = {
         "VariableDef": ("variable_name", "initializer_name", "snapshot_name"),

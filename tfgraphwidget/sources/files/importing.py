@@ -205,11 +205,7 @@ def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1
 
 
 def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) -> None:
-    """Write a checkpoint.
-
-    Args:
-        values: What reads each value, by its name.
-    """
+    """Write a checkpoint of what reads each value, by its name."""
     arrays = {name: _array(read()) for name, read in values.items()}
     names = sorted(arrays)
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
@@ -247,11 +243,10 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
     assigns_made = []
     with tf.name_scope("restore_captured"):
         for op, number in unrestored.items():
-            keys = (
-                [attribute.checkpoint_key for attribute in saved_objects[number].attributes]
-                if number < len(saved_objects)
-                else []
-            )
+            if number < len(saved_objects):
+                keys = [attribute.checkpoint_key for attribute in saved_objects[number].attributes]
+            else:
+                keys = []
             if keys and keys[0] in file.checkpoint.shapes:
                 value = _array(file.checkpoint.value(keys[0]))
                 placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)

@@ -48,10 +48,8 @@ def name_of(kind: str, number: int) -> str:
 
 
 def options_of(kind: int, table: Table) -> Iterator[tuple[str, object]]:
-    """The options of an operator by name: numbers, truth values, and names of enumerations.
-
-    Args:
-        kind: Which table of options it is, as a number of the schema's union.
+    """The options of an operator by name: numbers, truth values, and names of enumerations. The
+    kind is the number of their table in the schema's union.
     """
     for row in _rows()["options"].get(kind, [""])[1:]:
         name, number, kind_of_number, default, enumeration = row.split(":")

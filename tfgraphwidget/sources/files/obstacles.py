@@ -246,11 +246,7 @@ def _fatal_shapes(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def excess_obstacle(excess: Excess) -> Obstacle:
-    """The obstacle for an op that exceeds `Bounds`.
-
-    Args:
-        excess: The tensor that is too large, and where it is.
-    """
+    """The obstacle for an op that exceeds `Bounds`."""
     where = f" in function {excess.function!r}" if excess.function else ""
     return Obstacle(
         f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it "

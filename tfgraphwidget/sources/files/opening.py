@@ -91,11 +91,8 @@ def open_message(
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
-    collections = (
-        collections
-        if collections[1]
-        else ({**collections[0], **object_collections[0]}, object_collections[1])
-    )
+    if not (collections[1]):
+        collections = ({**collections[0], **object_collections[0]}, object_collections[1])
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if trust is None:
         trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)
@@ -179,11 +176,8 @@ def trust_of(
     where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions
 ) -> Trust:
     """Whether a file's ops may run: if the user trusts it, or if none of them does more than
-    compute.
-
-    Args:
-        where: The file, as the subject of a sentence.
-        folder: The directory of the files that tables may be filled from; None for no file.
+    compute. `where` is the subject of a sentence, and tables may be filled from files in the
+    folder, if any.
     """
     trust = Trust(where, options.trusted, () if folder is None else (folder,))
     bodies = [library.function(name).node_def for name in library.functions()]

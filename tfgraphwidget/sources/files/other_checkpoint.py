@@ -58,26 +58,21 @@ class OtherCheckpoint(Checkpoint):
         """The value of that name: the other checkpoint's, or the SavedModel's where that has
         none.
         """
-        return (
-            self.replacement.value(self.replaced[name])
-            if name in self.replaced
-            else self.own.value(name)
-        )
+        if name in self.replaced:
+            return self.replacement.value(self.replaced[name])
+        return self.own.value(name)
 
 
 def other_checkpoint(
     own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDef, body: NodeBody
 ) -> Checkpoint:
-    """The values of a SavedModel when a checkpoint is given for it.
+    """The values of a SavedModel when a checkpoint is given for it. Raises GraphEditError where
+    that lacks a value that the graph needs, or has one of another shape or dtype.
 
     TensorFlow names values by the objects that have them. So the checkpoint of a model, of an
     object that has the model as an attribute, and of a SavedModel that was loaded again give the
     same variables other names: the objects of both checkpoints are followed by their attributes. A
     checkpoint of TensorFlow 1 has the names of the variables.
-
-    Raises:
-        GraphEditError: The other checkpoint lacks a value that the graph needs, or has one of
-            another shape or dtype.
     """
     if replacement.prefix == own.prefix:
         return own
@@ -129,11 +124,10 @@ def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[s
     numbers = saved_variables(meta, body.protos)
     variable_of_key = {}
     for op in bound_variables(meta, body.protos):
-        keys = (
-            [each.checkpoint_key for each in nodes[numbers[op]].attributes]
-            if numbers[op] < len(nodes)
-            else []
-        )
+        if numbers[op] < len(nodes):
+            keys = [each.checkpoint_key for each in nodes[numbers[op]].attributes]
+        else:
+            keys = []
         key = next((key for key in (*keys, restored.get(op, "")) if key in own.shapes), "")
         if key:
             variable_of_key[key] = meta.object_graph_def.nodes[numbers[op]].variable.name or op
@@ -212,8 +206,6 @@ def _by_full_name(
 
 def _some(names: Iterable[str]) -> str:
     listed = [repr(name) for name in names]
-    return (
-        ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-        if listed
-        else "none"
-    )
+    if listed:
+        return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+    return "none"

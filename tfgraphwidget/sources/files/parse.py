@@ -27,14 +27,8 @@ _Graphs = TypeVar("_Graphs", bound=Message)
 
 
 def parse_message(data: bytes, message_class: type[_Graphs], *, text: bool) -> tuple[_Graphs, str]:
-    """Parse a message. For damaged bytes protobuf can raise any exception.
-
-    Args:
-        data: The bytes.
-        text: Whether the bytes are in text format.
-
-    Returns:
-        The message, and the name of the first field of a text that it has no place for, or "".
+    """Parse a message, also in text format, and name the first field of a text that it has no place
+    for, or "". For damaged bytes protobuf can raise any exception.
     """
     if not text:
         return message_class.FromString(data), ""
@@ -50,11 +44,7 @@ def parse_message(data: bytes, message_class: type[_Graphs], *, text: bool) -> t
 
 
 def graph_defs(message: Any) -> list[GraphDef]:
-    """The GraphDefs in a GraphDef, MetaGraphDef or SavedModel.
-
-    Args:
-        message: A GraphDef, MetaGraphDef or SavedModel.
-    """
+    """The GraphDefs in a GraphDef, MetaGraphDef or SavedModel."""
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
         return [meta.graph_def for meta in message.meta_graphs]

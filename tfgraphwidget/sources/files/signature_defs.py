@@ -64,11 +64,8 @@ def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs of the TensorInfos of a signature; a sparse or ragged value is several
-    tensors.
-
-    Args:
-        infos: The inputs or the outputs of a SignatureDef.
+    """(key, tensor) pairs of the inputs or outputs of a signature; a sparse or ragged value is
+    several tensors.
     """
     pairs = []
     for key, info in sorted(infos.items()):
@@ -98,7 +95,6 @@ def choose_signature(
     itself.
 
     Args:
-        name: The name that the caller chose, or None.
         title: The subject of error messages, "File 'model.pb'".
 
     Raises:
@@ -107,11 +103,10 @@ def choose_signature(
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
         if not isinstance(name, str) or name not in by_name:
-            has = (
-                f"it has {', '.join(map(repr, by_name))}"
-                if by_name
-                else ("it has none; " + leave_out("signature"))
-            )
+            if by_name:
+                has = f"it has {', '.join(map(repr, by_name))}"
+            else:
+                has = "it has none; " + leave_out("signature")
             end = did_you_mean(name, by_name) if isinstance(name, str) else "."
             raise UnknownName(f"{title} has no signature {shorten(name)}: " + has + end)
         return by_name[name]
@@ -121,10 +116,8 @@ def choose_signature(
 
 
 def choice_notice(signatures: Sequence[Signature], where: str) -> str:
-    """The sentence on a file that was opened as a whole, for none of its signatures is the default.
-
-    Args:
-        where: The subject of sentences about it, "File 'model.pb'".
+    """The sentence on a file that was opened as a whole, for none of its signatures is the default;
+    `where` is its subject, "File 'model.pb'".
     """
     names = [signature.name for signature in signatures]
     return (
@@ -142,10 +135,7 @@ def entry_path(
     signature: Signature | None, nodes: Iterable[NodeDef], library: Functions
 ) -> tuple[str, ...]:
     """Return the calls to enter, outermost first, to reach the function body that computes a
-    signature.
-
-    Args:
-        signature: The signature; None for the graph itself.
+    signature, or none for the graph itself.
     """
     if signature is None:
         return ()
@@ -160,10 +150,8 @@ def entry_path(
         path.append(call.name)
         visited.add(function)
         definition = library.function(function)
-        nodes, outputs = (
-            definition.node_def,
-            {text.partition(":")[0] for text in definition.ret.values()},
-        )
+        nodes = definition.node_def
+        outputs = {text.partition(":")[0] for text in definition.ret.values()}
 
 
 def shared_functions(
@@ -172,14 +160,11 @@ def shared_functions(
     nodes: Sequence[NodeDef],
     library: Functions,
 ) -> frozenset[str]:
-    """The functions that lead to other signatures too: Keras exports one function as "serve" and
-    "serving_default".
+    """The functions that lead to other signatures than the one chosen, if any, too: Keras exports
+    one function as "serve" and "serving_default".
 
     Those that take attributes from their calls are left out, as each call may have a body of its
     own.
-
-    Args:
-        signature: The signature that was chosen; None for the graph itself.
     """
     if signature is None:
         return frozenset()

@@ -125,9 +125,6 @@ class FileStoredData:
         does not have.
 
         None also where it reads variables: `tf.saved_model.load` binds those.
-
-        Args:
-            kind: The name by which ops name the gradient.
         """
         objects = self._file.meta.object_graph_def
         registered = self._file.meta.graph_def.library.registered_gradients
@@ -272,11 +269,9 @@ class FileStoredData:
     @cached_property
     def _traces(self) -> object:
         folder = self._file.folder
-        return (
-            None
-            if folder is None
-            else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
-        )
+        if folder is None:
+            return None
+        return origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
 
 
 class PartStoredData(FileStoredData):

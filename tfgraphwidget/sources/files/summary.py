@@ -54,14 +54,9 @@ _INPUT_TYPES = re.compile(r"\w*IteratorGetNext\w*|\w*Dequeue\w*")
 
 
 def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[str, object]:
-    """Count what a graph and its function library hold.
-
-    Args:
-        graph: A GraphDef, of TensorFlow's messages or of `summary_schema`'s.
-        meta: The MetaGraphDef that holds it, if one does: it has tags and signatures.
-
-    Returns:
-        What `tfgraphwidget info --json` prints for one graph.
+    """Count what a graph, of TensorFlow's messages or of `summary_schema`'s, and its function
+    library hold: what `tfgraphwidget info --json` prints for one graph. A MetaGraphDef that holds
+    it has tags and signatures.
     """
     functions = graph.library.function
     bodies = [function.node_def for function in functions]

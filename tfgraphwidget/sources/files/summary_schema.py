@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tfgraphwidget.sources.tf_protos import MessageClasses
+from tfgraphwidget.sources.tf_protos import DTYPES, REFERENCE, MessageClasses
 
 # Message -> its fields as "number name: type"; "*" repeated, "{}" a map from strings.
 _MESSAGES = {
@@ -37,44 +37,6 @@ _MESSAGES = {
 }
 _FIELD = re.compile(r"(\d+) (\w+): (\*|\{\}|)(\w+)")
 _PROTO = descriptor_pb2.FieldDescriptorProto
-_REFERENCE = 100  # so much more is the DataType of a reference to a tensor
-_DTYPES = (  # by number; tests/cli/test_info.py holds them beside TensorFlow's
-    *(
-        "invalid",
-        "float32",
-        "float64",
-        "int32",
-        "uint8",
-        "int16",
-        "int8",
-        "string",
-        "complex64",
-        "int64",
-        "bool",
-    ),
-    *(
-        "qint8",
-        "quint8",
-        "qint32",
-        "bfloat16",
-        "qint16",
-        "quint16",
-        "uint16",
-        "complex128",
-        "float16",
-        "resource",
-    ),
-    *(
-        "variant",
-        "uint32",
-        "uint64",
-        "float8_e5m2",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e4m3b11fnuz",
-    ),
-    *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
-)
 # The others' names in capitals.
 _CALLED = {
     "float32": "FLOAT",
@@ -84,13 +46,9 @@ _CALLED = {
 
 
 def dtype_of(number: int) -> str:
-    """A DataType's name, "float32"; "" for none.
-
-    Args:
-        number: The number of the dtype (DataType).
-    """
-    number %= _REFERENCE
-    return _DTYPES[number] if 0 < number < len(_DTYPES) else ""
+    """A DataType's name, "float32"; "" for none."""
+    number %= REFERENCE
+    return DTYPES[number] if 0 < number < len(DTYPES) else ""
 
 
 @cache
@@ -102,11 +60,11 @@ def summary_messages() -> MessageClasses:
         name="counted.proto", package="counted", syntax="proto3"
     )
     enum = file.enum_type.add(name="DataType")
-    for number, dtype in enumerate(_DTYPES):
+    for number, dtype in enumerate(DTYPES):
         value = _CALLED.get(dtype, dtype.upper())
         enum.value.add(name=f"DT_{value}", number=number)
         if number:
-            enum.value.add(name=f"DT_{value}_REF", number=number + _REFERENCE)
+            enum.value.add(name=f"DT_{value}_REF", number=number + REFERENCE)
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         for number, field_name, many, kind in _FIELD.findall(fields):

@@ -141,9 +141,8 @@ class _Initializers:
                 self.left[op] = why
             elif trust.is_given or not effects:
                 self.run.append(op)
-            elif (
-                effects[0].op_type not in CHECKPOINT_VALUES | CHECKPOINT_OPS
-            ):  # these run where there is a checkpoint
+            elif effects[0].op_type not in CHECKPOINT_VALUES | CHECKPOINT_OPS:
+                # These run where there is a checkpoint.
                 outcome = (
                     f"the initializer {index.names[op]!r} was not run and its hash table is "
                     "empty in the session"
@@ -170,9 +169,8 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
             "editor's session; " + way + "."
         )
 
-    if (
-        tensor is None or len(tensor.string_val) != 1
-    ):  # TensorFlow would open whatever it is, and wait for a pipe
+    if tensor is None or len(tensor.string_val) != 1:
+        # TensorFlow would open whatever it is, and wait for a pipe.
         return empty(
             "a file whose name is computed",
             in_cell(f"run the op with the name of a file: {with_path}"),

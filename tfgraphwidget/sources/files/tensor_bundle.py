@@ -214,14 +214,8 @@ class StoredTensor:
 
 def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
     """Write a checkpoint of one shard; a value is read when it is written, so that there is one in
-    memory at a time.
-
-    Args:
-        prefix: The path of its files without their suffixes, "m.ckpt".
-
-    Raises:
-        OSError: A file cannot be written.
-        TypeError: A value has a dtype that TensorFlow does not have.
+    memory at a time. The prefix is the path of its files without their suffixes, "m.ckpt". Raises
+    as `write_shard`.
     """
     with Path(f"{prefix}{SHARD}").open("wb") as file:
         index = write_shard(file, tensors)
@@ -229,17 +223,9 @@ def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
 
 
 def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
-    """Write the values of a checkpoint of one shard to an open file.
-
-    Args:
-        file: The file. It need not be one that can be read or sought in.
-
-    Returns:
-        The content of the index beside it.
-
-    Raises:
-        OSError: The file cannot be written.
-        TypeError: A value has a dtype that TensorFlow does not have.
+    """Write the values of a checkpoint of one shard to an open file, which need not be one that can
+    be read or sought in; the content of the index beside it. Raises OSError where it cannot be
+    written, and TypeError for a dtype that TensorFlow does not have.
     """
     entries: dict[bytes, BundleEntryProto] = {}
     offset = 0
@@ -346,17 +332,9 @@ def _table(entries: Mapping[bytes, Message]) -> bytes:
 
 
 def latest_checkpoint(folder: Path) -> str | None:
-    """The prefix of the newest checkpoint that the list in a directory names, as
-    `tf.train.latest_checkpoint`.
-
-    Args:
-        folder: The directory, in which a Saver keeps a list in the file "checkpoint".
-
-    Returns:
-        The prefix; None without a list, or when its checkpoint is not there.
-
-    Raises:
-        OSError: The list cannot be read.
+    """The prefix of the newest checkpoint that the list in a directory, its file "checkpoint",
+    names, as `tf.train.latest_checkpoint`; None without a list, or when its checkpoint is not
+    there. Raises OSError where the list cannot be read.
     """
     if not (folder / _STATE).is_file():
         return None

@@ -23,14 +23,11 @@ def call_shapes(
     depth: int = 0,
     by_call: dict[Hashable, tuple[Shape, ...] | None] | None = None,
 ) -> tuple[Shape, ...] | None:
-    """The static shapes of the results of a call; None if they do not follow from our own shape
-    functions.
+    """The static shapes of the results of a call, by those of the tensors that it reads of
+    `sources`, the ops; None if they do not follow from our own shape functions.
 
     Args:
-        shapes: The static shapes of the tensors that it reads.
-        sources: The ops that it reads them of.
         function: Finds a FunctionDef by its name; KeyError when there is none.
-        depth: How many calls this one is in.
         by_call: The shapes of calls inside the outermost one, which may call a function in many
             ways.
 
@@ -84,14 +81,8 @@ def _call_shapes(
 def check_arguments(
     call: NodeDef, dtypes: Sequence[str], function: Callable[[str], FunctionDef]
 ) -> None:
-    """Check the dtypes of what a call passes to its function.
-
-    Args:
-        dtypes: The dtypes of the tensors that it reads.
-        function: Finds a FunctionDef by its name; KeyError when there is none.
-
-    Raises:
-        ShapeMismatch: The function takes another dtype.
+    """Raise ShapeMismatch where a call passes its function, which `function` finds by its name,
+    tensors of other dtypes than it takes.
     """
     try:
         arguments = function(_callee(call)).signature.input_arg

@@ -38,11 +38,7 @@ class CallStructure:
 
     @classmethod
     def flat(cls, specs: Mapping[str, tf.TensorSpec], results: int) -> CallStructure:
-        """One tensor for each parameter; a tensor is the result, or a tuple of several.
-
-        Args:
-            results: The number of tensors that the function returns.
-        """
+        """One tensor for each parameter; a tensor is the result, or a tuple of so many."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
         return cls(parameters, specs, _any_tensor() if results == 1 else (_any_tensor(),) * results)
@@ -51,19 +47,14 @@ class CallStructure:
     def of_tensors(
         cls, index: GraphIndex, tensors: Mapping[str, str], results: int
     ) -> CallStructure:
-        """One parameter for each tensor of a graph, by the parameters' names.
-
-        Args:
-            tensors: {parameter: tensor}; its static shape and dtype are the parameter's.
-            results: The number of tensors that the function returns.
+        """One parameter for each tensor of a graph, by the parameters' names, with its static shape
+        and dtype, and so many results.
         """
         pairs = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
         for name, (op, port) in pairs.items():
-            shape, dtype = (
-                index.shape(index.ids[op], port or 0),
-                index.dtypes(index.ids[op])[port or 0],
-            )
+            shape = index.shape(index.ids[op], port or 0)
+            dtype = index.dtypes(index.ids[op])[port or 0]
             specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
         return cls.flat(specs, results)
 
@@ -205,16 +196,11 @@ def _leaves(structure: object, *kinds: type[_Leaf]) -> list[_Leaf]:
 def call_structure(
     trace: ConcreteFunction, function: GenericFunction | None = None
 ) -> CallStructure | None:
-    """The structure of a ConcreteFunction; None when TensorFlow does not say it.
-
-    Args:
-        function: The tf.function that it is a trace of, which knows the defaults and how parameters
-            are passed.
+    """The structure of a ConcreteFunction; None when TensorFlow does not say it. The tf.function
+    that it is a trace of knows the defaults and how parameters are passed.
     """
-    signature, kind = (
-        getattr(trace.graph, "structured_input_signature", None),
-        getattr(trace, "function_type", None),
-    )
+    signature = getattr(trace.graph, "structured_input_signature", None)
+    kind = getattr(trace, "function_type", None)
     if not signature or kind is None:
         return None
     args, kwargs = signature

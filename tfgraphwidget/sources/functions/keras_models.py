@@ -119,17 +119,9 @@ def keras_regularizers(model: KerasModel | None) -> dict[int, Any]:
 
 
 def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
-    """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional
-    model represents.
-
-    Args:
-        graph: The trace of the model, or of the Sequential model that it computes.
-
-    Returns:
-        {KerasTensor: name of the tensor}.
-
-    Raises:
-        GraphEditError: The layers make other ops now than when the model was opened.
+    """{KerasTensor: name of the tensor of `graph` that represents it}, of a functional model, or
+    the Sequential model that it computes, which `keras_source` traced. Raises GraphEditError where
+    the layers make other ops now than when the model was opened.
     """
     tree = sys.modules["keras"].tree
     names: dict[Hashable, str] = {}
@@ -214,11 +206,9 @@ def _call(model: KerasModel, specs: Sequence[object]) -> str:
     """The Python that opens a model of which Keras has recorded these arguments only."""
 
     def text(spec: object) -> str:
-        return (
-            f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
-            if isinstance(spec, tf.TensorSpec)
-            else "..."
-        )
+        if isinstance(spec, tf.TensorSpec):
+            return f"tf.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
+        return "..."
 
     placeholders = ["tf.TensorSpec(shape, dtype)"] * max(
         len(_required_arguments(model)) - len(specs), 0
@@ -290,8 +280,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
     if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
         raise SessionRefused(
             f"{title} has other variables than a new model of its configuration, so their initial "
-            "values are "
-            "not known; " + clone_with("init", "current") + "."
+            "values are not known; " + clone_with("init", "current") + "."
         )
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 

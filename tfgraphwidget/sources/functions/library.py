@@ -183,9 +183,8 @@ def _aliases(
     shown_names: dict[int, str] = {}
     for handle in dict.fromkeys(state_feeds.values()):
         name = wanted_names[handle]
-        if (
-            name.lower() in inside
-        ):  # an op of the function has it: a name that no other variable has in any room
+        if name.lower() in inside:
+            # An op of the function has it: a name that no other variable has in any room.
             name = free_name(name, inside | reserved)
         inside.add(name.lower())
         shown_names[handle] = name
@@ -257,16 +256,12 @@ class FunctionNodes:
 def function_nodes(
     definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]
 ) -> FunctionNodes:
-    """Return the body of a FunctionDef as NodeDefs.
-
-    Args:
-        attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
+    """Return the body of a FunctionDef as NodeDefs; a polymorphic function takes its dtypes from
+    the attributes of the call.
     """
     signature = definition.signature
-    ports, names = (
-        _Ports(definition, types),
-        {node.name for node in definition.node_def if node.name[:1] == "^"},
-    )
+    ports = _Ports(definition, types)
+    names = {node.name for node in definition.node_def if node.name[:1] == "^"}
     nodes = [
         _placeholder(arg, definition.arg_attr.get(k), attributes)
         for k, arg in enumerate(signature.input_arg)
@@ -351,9 +346,8 @@ class _Ports:
         if name not in self._starts:
             self._starts[name] = self._starts_of(name)
         starts = self._starts[name]
-        return name, starts.get(
-            rest[0], starts[_END]
-        ) + offset  # of no output argument: after all outputs
+        # Of no output argument: after all outputs.
+        return name, starts.get(rest[0], starts[_END]) + offset
 
     def _starts_of(self, name: str) -> dict[str, int]:
         """The first port of each output argument of an op, and of what would come after the last

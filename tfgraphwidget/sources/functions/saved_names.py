@@ -62,15 +62,10 @@ class SavedNames:
 
 
 def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) -> dict[str, str]:
-    """The keys of the values of variables in a checkpoint of objects.
-
-    Args:
-        variables: The names of each variable, by its handle op.
-
-    Returns:
-        The keys, by the handle ops: those of the variables' paths where the checkpoint has all of
-        these, as TensorFlow restores a checkpoint; otherwise those of the variables' names, as far
-        as one value and one variable have it.
+    """The keys of the values of variables, by their handle ops, in a checkpoint of objects: those
+    of the variables' paths where the checkpoint has all of these, as TensorFlow restores a
+    checkpoint; otherwise those of the variables' names, as far as one value and one variable have
+    it.
     """
     paths = {
         handle: key
@@ -79,10 +74,8 @@ def keys_of_objects(checkpoint: Checkpoint, variables: Mapping[str, SavedName]) 
     }
     if len(paths) == len(variables):
         return paths
-    own, saved_names = (
-        Counter(saved.name for saved in variables.values()),
-        checkpoint.variable_names,
-    )
+    own = Counter(saved.name for saved in variables.values())
+    saved_names = checkpoint.variable_names
     count = Counter(saved_names.values())
     key_of_name = {name: key for key, name in saved_names.items() if count[name] == 1}
     name_of_handle = {

@@ -48,14 +48,8 @@ _GRADIENT = "_gradient_op_type"
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
-    """The state of the ops of a function's body.
-
-    Args:
-        body: The body of one of its functions.
-
-    Returns:
-        A `graph.captured_state.BodyState`: the names of the ops that represent state, and the
-        state's values.
+    """The state of the ops of a function's body: the names of the ops that represent it, and its
+    values.
     """
     first = source.body
     if source.captures is not None:
@@ -117,11 +111,7 @@ class CapturedState:
         return variable
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
-        """Return nothing: all state is live.
-
-        Args:
-            init: "current", "initial" or "none".
-        """
+        """Return nothing: all state is live."""
         return {}
 
     def saved_gradient(self, op: str) -> None:
@@ -232,11 +222,7 @@ class SessionState:
         return self._live.get(name)
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
-        """Read the values in the session; those of a file are loaded into a new session first.
-
-        Args:
-            init: "current", "initial" or "none".
-        """
+        """Read the values in the session; those of a file are loaded into a new session first."""
         origins = {name: self._origins[name] for name in names}
         if not origins:
             return {}
@@ -333,17 +319,13 @@ class Trace(Protocol):
     def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
     def name_in(self, scope: str, op: str) -> str:
-        """The name of an op of the function where it was put.
-
-        Args:
-            scope: The name scope of its ops, or the name of its only op.
+        """The name of an op of the function where it was put, in a name scope, or by the name of
+        its only op.
         """
 
     def op_in(self, scope: str, name: str) -> str | None:
-        """The op of the function that has a name where it was put; None for another's.
-
-        Args:
-            scope: The name scope of its ops, or the name of its only op.
+        """The op of the function that has a name where it was put, see `name_in`; None for
+        another's.
         """
 
 
@@ -492,11 +474,7 @@ class EditedState:
         return {}
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
-        """Values of those of `names` that are not live, as `init` says; new ones are.
-
-        Args:
-            init: "current", "initial" or "none".
-        """
+        """Values of those of `names` that are not live, as `init` says; new ones are."""
         names_before = {name: self._before(name) for name in names}
         values = self.original.values(names_before.values(), init)
         return {name: values[before] for name, before in names_before.items() if before in values}

@@ -119,7 +119,6 @@ def open_function_message(
     """Open a function's graph.
 
     Args:
-        meta: Its ops, its library and its variables.
         function: Its arguments, returns, captures and structure; see `editor.archive`.
         values: The checkpoint with the values of its captures.
         where: The file, as the subject of sentences about it.
@@ -154,11 +153,7 @@ def open_function_message(
 
 
 def write_structure(structure: CallStructure) -> Any:
-    """How a function is called, as JSON.
-
-    Raises:
-        NotStorable: It has objects of Python.
-    """
+    """How a function is called, as JSON. Raises NotStorable for objects of Python."""
     return {
         "parameters": [
             {

@@ -53,10 +53,7 @@ def captured_body(
     graph: FuncGraph, infos: Mapping[int, CaptureInfo]
 ) -> tuple[GraphBody, dict[str, object]]:
     """The body of a function that was traced for an edit, and the live variables and tensors that
-    its ops represent.
-
-    Args:
-        infos: CaptureInfo by id of a captured variable's handle.
+    its ops represent; `infos` are by id of a captured variable's handle.
     """
     captures = Captures.of(graph, infos)
     live: dict[str, object] = {
@@ -141,11 +138,9 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
 def _number(signature: object) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
-        return (
-            None
-            if isinstance(signature, bool)
-            else operator.index(cast("SupportsIndex", signature))
-        )
+        if isinstance(signature, bool):
+            return None
+        return operator.index(cast("SupportsIndex", signature))
     except TypeError:
         return None
 

@@ -186,17 +186,12 @@ def fatal_inputs(op_type: str, count: int) -> range:
 def find_large_computation(
     nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]
 ) -> Excess | None:
-    """Return an op with too many elements that TensorFlow would compute while it imports the graph.
+    """Return an op with too many elements that TensorFlow would compute while it imports the graph,
+    or None; `typing_of` returns the shapes of NodeDefs that consume only each other.
 
     TensorFlow computes what shapes depend on, as far as it depends on constants only: the sum of
     two billion ones is one number. Values that are as large in the file itself are allowed, and so
     are values on which no shape can depend, such as initial values of variables.
-
-    Args:
-        typing_of: Returns the shapes of NodeDefs that consume only each other.
-
-    Returns:
-        The op; None if there is none.
     """
     constant_nodes = [_without_large_value(node) for node in _in_order(nodes)]
     if all(node.op in VALUE_SOURCES for node in constant_nodes):

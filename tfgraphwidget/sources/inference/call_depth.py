@@ -96,11 +96,7 @@ def _calls_a_parameter(definition: FunctionDef) -> bool:
 
 
 def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[FunctionDef]:
-    """Copy FunctionDefs; those with endless calls get a body of placeholders for their results.
-
-    Args:
-        functions: The FunctionDefs of a library by name.
-    """
+    """Copy FunctionDefs; those with endless calls get a body of placeholders for their results."""
     why = endless_functions(functions, sorted(functions))
     for name, definition in functions.items():
         copy = type(definition)()

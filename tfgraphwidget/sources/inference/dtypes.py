@@ -38,10 +38,8 @@ class Output(NamedTuple):
 
 
 def dtype_name(number: int) -> str:
-    """The name of a DataType; "" for a number that TensorFlow does not know.
-
-    Args:
-        number: The value of a DataType; over 100 for a reference.
+    """The name of a DataType, over 100 for a reference; "" for a number that TensorFlow does not
+    know.
     """
     return tf_protos.dtype_names().get(number, "")
 
@@ -88,10 +86,7 @@ class OpTypes:
 
     def input_at(self, node: NodeDef, k: int) -> tuple[DataType.ValueType, bool] | None:
         """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it
-        takes a reference.
-
-        Returns:
-            Both; None for an unknown op type, and where the op has no such input.
+        takes a reference; None for an unknown op type, and where the op has no such input.
         """
         definition = self.definition(node.op)
         if definition is None:
@@ -108,15 +103,10 @@ class OpTypes:
         return None
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type or of the function of that name; None when there is neither.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type or of the function of that name; None when there is neither."""
         definition = self._definitions.get(op_type)
-        if (
-            definition is None
-        ):  # not remembered: its library may be loaded, or the function added, later
+        if definition is None:
+            # Not remembered: its library may be loaded, or the function added, later.
             definition = self._look_up(op_type)
             if definition is not None:
                 self._definitions[op_type] = definition
@@ -164,11 +154,7 @@ class TypingWithFunctions(DerivedTyping):
         return (self._types if node.op in self.functions else self.base).dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type or of the function of that name; None for an unknown type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type or of the function of that name; None for an unknown type."""
         return (self._types if op_type in self.functions else self.base).definition(op_type)
 
     def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
@@ -186,11 +172,7 @@ class TypingByOpTypes(ABC):
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> OpDef | None:
-        """The OpDef of an op type, or of the function of that name; None for an unknown type.
-
-        Args:
-            op_type: The op type, such as "MatMul".
-        """
+        """The OpDef of an op type, or of the function of that name; None for an unknown type."""
         return self.types.definition(op_type)
 
     @abstractmethod

@@ -47,8 +47,6 @@ def output_shapes(
     """The static shape of each output of an op; None if they do not follow here.
 
     Args:
-        definition: Its OpDef; None for an unknown op type.
-        shapes: The static shapes of the tensors that it reads.
         sources: The ops that it reads them of, whose values may be constants.
         producer: The version of TensorFlow's graphs whose rules hold; None for the present one.
 

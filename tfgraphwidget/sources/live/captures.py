@@ -73,11 +73,7 @@ class Captures:
         return {shown_name: name for name, shown_name in self.alias.items()}
 
     def with_shown_names(self, nodes: list[NodeDef]) -> list[NodeDef]:
-        """NodeDefs under the names that they are shown by.
-
-        Args:
-            nodes: The NodeDefs, which are changed in place.
-        """
+        """NodeDefs, changed in place, under the names that they are shown by."""
         rename_inputs(nodes, self.alias)
         return [
             self._handle(self.alias[node.name]) if node.name in self.alias else node

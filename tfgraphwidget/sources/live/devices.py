@@ -28,15 +28,12 @@ class PinnedOps(NamedTuple):
 def absent_devices(
     devices_of_ops: Iterable[tuple[str, str]], session: Session | None = None
 ) -> list[PinnedOps]:
-    """The absent devices among (op, device) pairs, in the order of first use.
+    """The absent devices among (op, device) pairs, "" for an op that is not pinned, in the order of
+    first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to
     another than a CPU. As long as TensorFlow is not imported, only devices of other machines are
     known to be absent.
-
-    Args:
-        devices_of_ops: (op name, device) pairs; "" for an op that is not pinned.
-        session: The session whose devices count; without one, those of this machine.
     """
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -53,11 +50,10 @@ def absent_devices(
         if not listed:
             available, listed = available_devices(session), True
         elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
-        is_absent = (
-            elsewhere
-            if available is None
-            else not any(device_matches(spec, device) for device in available)
-        )
+        if available is None:
+            is_absent = elsewhere
+        else:
+            is_absent = not any(device_matches(spec, device) for device in available)
         if is_absent:
             absent.append(PinnedOps(device, op, counts[device], elsewhere))
     return absent
@@ -86,9 +82,6 @@ FIRST_CPU = Device("localhost", 0, 0, "CPU", 0)
 
 def parse_device(device: str) -> Device | None:
     """The parts of a device's name; None when it is not written as TensorFlow writes one.
-
-    Args:
-        device: The name, "/device:GPU:0".
 
     Example:
         >>> parse_device("/job:worker/task:1/gpu:0")
@@ -126,9 +119,6 @@ def _is_first_cpu(spec: Device) -> bool:
 def available_devices(session: Session | None) -> list[Device] | None:
     """The devices of an open session, or without one of this machine; None as long as TensorFlow is
     not imported.
-
-    Args:
-        session: The session, or None.
     """
     if not is_loaded():
         return None
@@ -169,9 +159,6 @@ def is_soft_placement(session: Session | None) -> bool:
     does.
 
     See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.
-
-    Args:
-        session: A `tf.compat.v1.Session`, or None.
     """
     from tfgraphwidget.tf_internals import session_config
 

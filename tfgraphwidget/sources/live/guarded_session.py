@@ -163,11 +163,7 @@ def open_session(
     graph: tf.Graph, trust: Trust, config: ConfigProto | None = None
 ) -> tf.compat.v1.Session:
     """Open a session that asks before it runs what does more than compute, unless the graph is
-    trusted.
-
-    Args:
-        trust: Whether the user trusts what the graph was read from; it may be given later.
-        config: The ConfigProto; None for TensorFlow's default.
+    trusted, which it may be later.
     """
     if trust.is_given:
         return tf.compat.v1.Session(graph=graph, config=config)

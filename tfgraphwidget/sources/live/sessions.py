@@ -14,9 +14,6 @@ def unwrap_session(thing: object) -> Any:
 
     What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession
     that is closed.
-
-    Args:
-        thing: A session, an object that wraps one, or any other object.
     """
     inner = thing
     while inner is not None and not isinstance(inner, BaseSession):

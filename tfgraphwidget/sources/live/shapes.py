@@ -43,13 +43,10 @@ def static_shape(shape: Sequence[int | None] | TensorShapeProto | None) -> tf.Te
 
 
 def new_graph(versions: VersionDef | None) -> tf.Graph:
-    """Return a graph without ops that TensorFlow reads by the rules of other versions than its own.
+    """Return a graph without ops that TensorFlow reads by the rules of `versions`, or its own.
 
     A graph takes over the versions of what is imported into it, even of nothing
     (test_tensorflow_facts.py::test_an_import_gives_a_graph_its_versions).
-
-    Args:
-        versions: The versions; None for those of the TensorFlow that is installed.
     """
     graph = tf.Graph()
     if versions is not None:

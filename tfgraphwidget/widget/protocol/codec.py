@@ -20,11 +20,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # half a character, which no reply could 
 
 
 def message_type(message_class: type) -> str:
-    """The `type` of a message on the wire: "expand_all" for `ExpandAll`.
-
-    Args:
-        message_class: The class of a request or reply.
-    """
+    """The `type` of a message on the wire: "expand_all" for `ExpandAll`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", message_class.__name__).lower()
 
 

@@ -155,11 +155,10 @@ def _type_name(kind: type) -> str:
 
 def _interface(kind: type, *, tagged: bool) -> str:
     doc = first_paragraph(kind.__doc__)
-    comment = (
-        [f"/** {doc} */"]
-        if len(doc) <= _COMMENT
-        else ["/**", *(f" * {line}" for line in textwrap.wrap(doc, _COMMENT)), " */"]
-    )
+    if len(doc) <= _COMMENT:
+        comment = [f"/** {doc} */"]
+    else:
+        comment = ["/**", *(f" * {line}" for line in textwrap.wrap(doc, _COMMENT)), " */"]
     lines = [*comment, f"export interface {_type_name(kind)} {{"]
     if tagged:
         lines.append(f'  type: "{message_type(kind)}";')
