@@ -163,8 +163,11 @@ def test_of_many_outputs_those_that_need_the_most_ops_come_first() -> None:
         for k in range(6):
             tf.negative(x, name=f"aside_{k}")
         tf.tanh(tf.exp(x), name="y")
-    found = facts(tgw.edit(graph.as_graph_def()))
-    assert [end.op for end in found.outputs] == ["y", *(f"aside_{k}" for k in range(6))]
+    editor = tgw.edit(graph.as_graph_def())
+    asides = [f"aside_{k}" for k in range(6)]
+    assert [end.op for end in facts(editor).outputs] == ["y", *asides]
+    editor.signatures.add("serving_default", inputs=["x"], outputs=[*asides, "y"])
+    assert [end.op for end in facts(editor).outputs] == [*asides, "y"]
 
 
 def test_a_graph_of_which_nothing_says_who_wrote_it_has_no_version() -> None:

@@ -118,7 +118,8 @@ def _find_boundary(editor: GraphEditor) -> _Boundary:
         outputs = core.arguments.outputs(None, use_selection=False)
     except GraphEditError:  # nothing in it looks like a result
         outputs = ()
-    if len(outputs) > _SHOWN:
+    is_guessed = not core.executor.signatures and core.executor.boundary is None
+    if is_guessed and len(outputs) > _SHOWN:
         outputs = _largest_first(index, outputs)
     captured = core.view.body.constants
     inputs = core.executor.inputs_and_outputs[0] or needed_placeholders(index, outputs)

@@ -44,6 +44,7 @@ export interface State {
   warnings: string[];
   untrusted: string;
   editable: string;
+  fixed: string;
   expression: string;
   ops: number;
   variables: number;
