@@ -432,7 +432,7 @@ BUTTONS: Mapping[str, EditButton] = {
         ),
     ),
     "set_input": EditButton(
-        "Replace input",
+        "Input size",
         "Change the shape or dtype",
         on="op",
         order=70,
