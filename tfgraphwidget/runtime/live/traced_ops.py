@@ -636,16 +636,16 @@ def shape_and_dtype(
     kinds = ("a shape such as (None, 3)", "a dtype") if value is None else (any_kind, any_kind)
     size: Shape | Literal["same"] = "same"
     if not (isinstance(shape, str) and shape == "same"):
-        size = _converted(shape, _sizes, kinds[0])
+        size = _convert(shape, _sizes, kinds[0])
     if isinstance(dtype, str) and not dtype:
         return size, ""
-    return size, _converted(dtype, tf_protos.to_dtype_name, kinds[1])
+    return size, _convert(dtype, tf_protos.to_dtype_name, kinds[1])
 
 
-def _converted(value: object, convert: Callable[[Any], _T], kind: str) -> _T:
+def _convert(value: object, parse: Callable[[Any], _T], kind: str) -> _T:
     """A value as what it is to be. Raises GraphEditError, which says what that is."""
     try:
-        return convert(value)
+        return parse(value)
     except Exception as error:  # what can be gone through may raise anything
         raise GraphEditError(f"{value_text(value)} is not {kind}; give one.") from error
 
