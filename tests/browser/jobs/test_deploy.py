@@ -64,10 +64,10 @@ def finding(hand: Hand, code: str) -> Locator:
     return hand.root.get_by_role("list", name="Findings").locator(f"[data-code='{code}']")
 
 
-def canvas(hand: Hand, status: str = "ready") -> bytes:
+def canvas(hand: Hand) -> bytes:
     """The drawing, with nothing under the pointer."""
     hand.page.mouse.move(0, 0)
-    hand.widget.settled(status)
+    hand.widget.settled()
     return hand.root.locator("canvas").first.screenshot()
 
 
