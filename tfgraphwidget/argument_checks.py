@@ -46,7 +46,7 @@ from tfgraphwidget.errors import (
     reason_of,
 )
 from tfgraphwidget.naming import known_instead
-from tfgraphwidget.sentences import argument_value
+from tfgraphwidget.sentences import argument_value, either
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -283,7 +283,10 @@ def check(
         return
     allowed = meaning or listed_words(hint)
     sentence = (
-        argument_value(name, value_text(value)) + f" is not what {taker} takes; give {allowed}."
+        argument_value(name, value_text(value))
+        + " is not what "
+        + either(taker, "the form")
+        + f" takes; give {allowed}."
     )
     if refusal is not GraphEditError:
         raise refusal(sentence)

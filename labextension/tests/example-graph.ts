@@ -129,6 +129,7 @@ export function state(change: Partial<State> = {}): State {
     warnings: [],
     untrusted: "",
     editable: "",
+    fixed: "",
     expression: "",
     ops: 6,
     variables: 2,

@@ -113,9 +113,9 @@ NOT_OURS = (
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
     # JupyterLab asks now and then for the file of a document that a test has deleted.
     ("the server responded with a status of 404", "/a_file_that_another_/"),
-    # And what JupyterLab asks for every few seconds, and when its layout has changed.
-    ("ERR_INTERNET_DISCONNECTED", "/api/terminals"),
-    ("ERR_INTERNET_DISCONNECTED", "/lab/api/workspaces"),
+    # And what JupyterLab asks for every few seconds, and when its layout has changed: files,
+    # kernels, sessions, terminals, workspaces.
+    ("ERR_INTERNET_DISCONNECTED", "/api/"),
 )
 
 

@@ -24,13 +24,15 @@ DOCUMENT = (
     "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.pb'))"
 )
 RUN = "([id, args]) => void window.jupyterapp.commands.execute(id, args)"
-# Whatever the document says in place of the graph, from now on.
+# Whatever the document says in place of the graph, from now on; each message has a heading of its
+# own, so that one is known which another follows before the page is drawn.
 COLLECT = """() => {
     window.said = [];
-    new MutationObserver(() => {
-        for (const title of document.querySelectorAll(".tgw-pane-status h2"))
-            window.said.push(title.textContent);
-    }).observe(document.body, { childList: true, subtree: true }); }"""
+    new MutationObserver((records) => {
+        for (const { addedNodes } of records)
+            for (const node of addedNodes)
+                if (node.nodeName === "H2") window.said.push(node.textContent);
+    }).observe(document.querySelector(".tgw-pane-status"), { childList: true }); }"""
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ def test_a_widget_that_was_closed_is_replaced_by_a_new_one(editor: GraphEditor) 
     assert first.outputs == ()
     data, *_ = editor._repr_mimebundle_()
     assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == second.model_id
+    assert data["text/plain"] == repr(editor)
 
 
 @pytest.mark.parametrize("to", ["1", True, 1.0, None, 2, -1])

@@ -171,6 +171,34 @@ def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results
     assert results(tgw.edit(tmp_path / "g.pb")._core.index) == ("loop/Identity_2", "y")
 
 
+def test_what_a_dynamic_rnn_counts_is_no_result_and_a_loss_that_is_reported_is_one() -> None:
+    """As TensorFlow 1 writes it, whose loop is not in TensorFlow any more."""
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            lengths = v1.placeholder(tf.int32, [None], name="lengths")
+            tf.fill([tf.expand_dims(tf.shape(x)[0] + 1, 0)[0], 2], 0.0, name="zero_state")
+            tf.reduce_min(lengths, name="rnn/Min")
+            longest = tf.reduce_max(lengths, name="rnn/Max")
+            scale = v1.get_variable("scale", [4], use_resource=True)
+            _, _, y = v1.while_loop(
+                lambda counter, *_: counter < longest,
+                lambda counter, time, h: (counter + 1, 1 + time, h * scale),
+                [0, 0, x],
+                name="rnn/while",
+            )
+            loss = tf.reduce_mean(y, name="loss")
+            v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+            v1.summary.scalar("report", loss)
+            v1.summary.scalar("of_weights", tf.reduce_mean(scale))
+            tf.add(tf.reduce_sum(lengths), 1, name="total")  # whole numbers may be results
+    finally:
+        v1.enable_control_flow_v2()
+    for graph_like in (graph, graph.as_graph_def()):
+        assert set(results(tgw.edit(graph_like)._core.index)) == {"loss", "total"}
+
+
 def test_stripping_keeps_variables_and_what_initialises_them(
     trained: tuple[tf.Graph, v1.Session],
 ) -> None:

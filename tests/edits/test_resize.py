@@ -681,8 +681,8 @@ def test_the_inputs_and_outputs_of_signatures_stay(signed: Path, tmp_path: Path)
     ("tensor", "spec", "why"),
     [
         ("a:0", [1, 2], "Op 'a' is a Mul, and no placeholder that is fed"),
-        ("x:0", "float33", "is neither a shape, a dtype nor a tf.TensorSpec"),
-        ("x:0", object(), "is neither a shape, a dtype nor a tf.TensorSpec"),
+        ("x:0", "float33", "'float33' is not a shape, a dtype or a tf.TensorSpec"),
+        ("x:0", object(), "is not a shape, a dtype or a tf.TensorSpec"),
     ],
 )
 def test_what_is_no_input_or_no_spec_is_refused(
@@ -691,6 +691,20 @@ def test_what_is_no_input_or_no_spec_is_refused(
     editor = tgw.edit(line)
     with pytest.raises(GraphEditError, match=why):
         editor.passes.set_input(tensor, spec)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"shape": "foo", "dtype": "float32"}, r"'foo' is not a shape such as \(None, 3\)"),
+        ({"shape": [2, 3], "dtype": "foo"}, "'foo' is not a dtype; give one"),
+    ],
+)
+def test_of_a_shape_and_a_dtype_that_which_is_none_is_named(
+    line: tf.Graph, given: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(GraphEditError, match=why):
+        tgw.edit(line).passes.set_input("x:0", **given)
 
 
 def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:

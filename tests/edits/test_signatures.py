@@ -223,7 +223,7 @@ def test_an_order_with_new_keys_is_one_edit() -> None:
             UnknownName,
             "did you mean 'net'|it has 'net'",
         ),
-        (lambda e: e.signatures.rename("net", "net"), NameTaken, "free"),
+        (lambda e: e.signatures.rename("net", "taken"), NameTaken, "free"),
         (lambda e: e.signatures.remove("x"), UnknownName, "no signature 'x'"),
         (
             lambda e: e.signatures.reorder("net", inputs=["y"]),
@@ -242,6 +242,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(
 ) -> None:
     editor = tgw.example()
     editor.signatures.add("net", outputs={"y": "net/logits"})
+    editor.signatures.add("taken", outputs={"y": "loss"})
     before = tuple(editor.signatures.values()), editor.history, editor._core.index
     with pytest.raises(error, match=sentence):
         call(editor)

@@ -72,6 +72,20 @@ def test_fresh_are_items_whose_ops_are_all_new(network):
     assert not painted.coverage.any()
 
 
+def test_a_closed_scope_shows_that_some_of_its_ops_are_fresh(network):
+    new = np.array([name.startswith("net/two/") for name in network.names])
+    fresh = {}
+    for opened in ((), ("net",)):
+        scene = build(network, ViewSpec(frozenset(opened)))
+        painted = paint(scene, np.zeros(len(network), dtype=bool), fresh=new)
+        fresh[opened] = {
+            name: mark
+            for name, mark in zip(scene.names, painted.fresh.tolist(), strict=True)
+            if mark
+        }
+    assert fresh == {(): {"net": 2}, ("net",): {"net/two": 1}}
+
+
 def test_the_lists_that_the_browser_mirrors_are_here():
     assert view.KINDS == ("op", "closed scope", "open scope", "badge")
     assert view.FAMILIES[0] == "other"

@@ -142,6 +142,44 @@ def test_inside_a_function_the_facts_are_those_of_its_body() -> None:
     assert found.signatures == ()
 
 
+def test_constants_that_a_function_captures_are_no_inputs_of_it(tmp_path: Path) -> None:
+    module = tf.Module()
+    table = tf.constant(range(2000), tf.float32)  # too large for TensorFlow to put it inside
+
+    @tf.function(input_signature=[tf.TensorSpec([2000], tf.float32, "x")])
+    def serve(x: tf.Tensor) -> tf.Tensor:
+        return x * table
+
+    module.serve = serve
+    tf.saved_model.save(module, str(tmp_path / "model"))
+    editor = tgw.edit(tmp_path / "model")
+    assert facts(editor).inside
+    assert [end.op for end in facts(editor).inputs] == ["x"]
+
+
+def test_of_many_outputs_those_that_need_the_most_ops_come_first() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        for k in range(6):
+            tf.negative(x, name=f"aside_{k}")
+        tf.tanh(tf.exp(x), name="y")
+    editor = tgw.edit(graph.as_graph_def())
+    asides = [f"aside_{k}" for k in range(6)]
+    assert [end.op for end in facts(editor).outputs] == ["y", *asides]
+    editor.signatures.add("serving_default", inputs=["x"], outputs=[*asides, "y"])
+    assert [end.op for end in facts(editor).outputs] == [*asides, "y"]
+
+
+def test_a_graph_of_which_nothing_says_who_wrote_it_has_no_version() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.negative(v1.placeholder(tf.float32, [2], name="x"), name="y")
+    definition = graph.as_graph_def()
+    producer = definition.versions.producer
+    assert facts(tgw.edit(definition)).about == ("GraphDef", f"producer {producer}")
+    definition.ClearField("versions")
+    assert facts(tgw.edit(definition)).about == ("GraphDef",)
+
+
 def test_of_a_large_graph_nothing_is_found_that_takes_time_until_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

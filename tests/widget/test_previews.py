@@ -212,3 +212,25 @@ def test_the_optimizer_is_compared_with_and_the_graph_stays(graph: tf.Graph) -> 
     assert painted.state.changes
     assert editor._core.index.nodes == nodes
     assert editor.history.lines == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"),
+    [
+        ("abc", "size 'abc' is not what the form takes; give a whole number or None."),
+        ("0", "size 0 is no batch size; give a number from 1 to 2,147,483,647, or None for any."),
+    ],
+)
+def test_what_is_no_batch_size_is_refused_in_the_words_of_the_form(
+    graph: tf.Graph, size: str, sentence: str
+) -> None:
+    assert preview(tgw.edit(graph), "change_batch_size", size=size).refusal == sentence
+
+
+def test_the_name_that_a_signature_has_changes_nothing(graph: tf.Graph) -> None:
+    """The form begins with it."""
+    editor = tgw.edit(graph)
+    editor.signatures.add("serving_default", inputs=["x"], outputs=["y"])
+    same = preview(editor, "rename_signature", name="'serving_default'", new="'serving_default'")
+    assert same.refusal == ""
+    assert same.notes == ("The signature is called 'serving_default' already.",)

@@ -111,6 +111,10 @@ class EditedGraph:
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or self.target.live_refusal
 
+    def edit_refusal(self) -> str:
+        """Why nothing in the graph can be edited, with a way out; "" if it can."""
+        return self.source.live_refusal if self.source.converted_model is not None else ""
+
     def default_init(self) -> Literal["current", "initial", "none"]:
         """The default of `init`: "current" where the session or a checkpoint has values."""
         if not self.target.place.can_hold_values():

@@ -15,7 +15,7 @@ from tfgraphwidget.editor.edited_graph import EditedGraph
 from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, NotRunnable
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import in_cell
 
@@ -160,7 +160,7 @@ class EditExecutor(EditedGraph):
     def run(self, command: Command) -> tuple[tuple[object, ...], edits.Edits]:
         """Plan a command, apply it, and record the step; what the user gets, and a report."""
         with self.transaction() as steps:
-            planned = command.plan_edit(EditPlanner(self, steps))
+            planned = command.plan_edit(self._planner(steps))
             if planned.is_nothing:
                 return (), planned.report
             # Planning may have imported the graph.
@@ -182,7 +182,13 @@ class EditExecutor(EditedGraph):
                 Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore
             )
             steps.on_failure(self.target.file_restorer())
-            return command.preview_edit(EditPlanner(self, steps))
+            return command.preview_edit(self._planner(steps))
+
+    def _planner(self, steps: Transaction) -> EditPlanner:
+        """What plans the edits of this graph. Raises NotRunnable if nothing in it can be edited."""
+        if why := self.edit_refusal():
+            raise NotRunnable(why)
+        return EditPlanner(self, steps)
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
         """Make copies, and mark their boundary; see `EditMethods.clone`."""
@@ -212,7 +218,7 @@ class EditExecutor(EditedGraph):
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
         with self.transaction() as steps:
-            planned = command.plan_edit(EditPlanner(self, steps))
+            planned = command.plan_edit(self._planner(steps))
             with steps.without_interrupts():
                 planned.apply(steps)
 

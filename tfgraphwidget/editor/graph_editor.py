@@ -165,7 +165,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         nbconvert). JupyterLab shows PNG alone in a notebook that others have run.
         """
         data, *more = self.view.widget._repr_mimebundle_(**kwargs)
-        return ({**data, **self._pictures()}, *more)
+        return ({**data, "text/plain": repr(self), **self._pictures()}, *more)
 
     def _pictures(self) -> dict[str, str]:
         """The drawing as SVG and PNG, by MIME type."""

@@ -135,7 +135,6 @@ class GraphRun:
         converted_model = self.source.converted_model
         if converted_model is not None:
             self._check_run_as_a_whole(outputs)
-            self._check_as_opened(converted_model.runtime)
             arrays = runtime.sandbox.run_converted_model(converted_model, outputs, feeds)
             return [
                 array.transpose(self.axes[name]) if name in self.axes else array
@@ -161,14 +160,6 @@ class GraphRun:
                 f"{names_text(tensors)}: {model.runtime} runs a model as a whole, and gives no "
                 "tensor of a function that it calls; probe the outermost graph"
                 + either(", where editor.view.leave(0) goes.", ".")
-            )
-
-    def _check_as_opened(self, what_runs_it: str) -> None:
-        """Raise where the graph is not that of the file, which is what runs."""
-        if list(self.index.nodes) != list(self.body.nodes()):
-            raise SessionRefused(
-                f"{self.source.title!r} was edited, and {what_runs_it} runs the file as it is; "
-                "undo the edits."
             )
 
     def runner(

@@ -9,7 +9,7 @@ from typing import ClassVar
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch, Report
+from tfgraphwidget.edits.patch import Patch, Report, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.signature_edits import (
     KeyOrder,
@@ -195,6 +195,8 @@ class RenameSignature(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op."""
         signature_of(self.name, context.signatures)
+        if self.new == self.name:
+            return nothing_to_do(f"The signature is called {self.new!r} already.")
         _check_free(self.new, context)
         return Patch(signature_edits=(SignatureRenaming(self.name, self.new),))
 

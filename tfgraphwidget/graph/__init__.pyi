@@ -52,6 +52,7 @@ from .converted_op_types import CONVERTED_BRANCHES as CONVERTED_BRANCHES
 from .converted_op_types import CONVERTED_LOOPS as CONVERTED_LOOPS
 from .converted_op_types import ONNX_PREFIX as ONNX_PREFIX
 from .converted_op_types import may_be_random as may_be_random
+from .converted_op_types import op_types_of as op_types_of
 from .converted_ops import ORIGINS as ORIGINS
 from .converted_ops import is_converted as is_converted
 from .correspondence import corresponding_tensors as corresponding_tensors

@@ -98,6 +98,8 @@ _REDUCTIONS = re.compile(
 )
 _RESHAPES = frozenset({"SQUEEZE", "RESHAPE", "onnx.Squeeze", "onnx.Reshape"})
 _SHRINKS = "shrink_axis_mask"  # the attribute of slices that take one of an axis
+# How both formats write the types of operators: onnx.Conv, CONV_2D.
+_OPERATOR = re.compile(r"onnx\.|[A-Z][A-Z0-9_]*\Z")
 _RANDOM = re.compile("random|multinomial|bernoulli|dropout", re.IGNORECASE)
 _VERSION = re.compile(r"v\d+\Z")
 
@@ -157,6 +159,16 @@ def is_named(kind: str, op_type: str) -> bool:
     if kind not in _OTHER_MEANINGS:
         names |= {kind.removeprefix(ONNX_PREFIX), kind.removeprefix(_REDUCING)}
     return _plain(op_type) in map(_plain, names)
+
+
+def op_types_of(kind: str) -> tuple[str, ...]:
+    """What TensorFlow may call an operator of a type, without regard to capitals: first by the
+    operator's own name, and () for what is no operator of a converted model.
+    """
+    if not _OPERATOR.match(kind):
+        return ()
+    own_name = kind.removeprefix(ONNX_PREFIX).removeprefix(_REDUCING).replace("_", "")
+    return (own_name, *_OTHER_NAMES.get(kind, ()))
 
 
 def may_have_as_many_axes(operator: NodeDef, op: NodeDef) -> bool:

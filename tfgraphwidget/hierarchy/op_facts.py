@@ -24,6 +24,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     called_functions,
     is_distinct_handle,
+    op_types_of,
     reach,
     rows_of,
 )
@@ -66,7 +67,7 @@ _PATTERNS = (
         r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2",
     ),
     ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
-    ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|Conv"),
+    ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|(Transpose)?Conv"),
     ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
     ("normalization", r".*(BatchNorm|LRN|LayerNorm).*|Moments"),
     ("pooling", r".*(Avg|Max)Pool.*"),
@@ -106,16 +107,22 @@ _PATTERNS = (
 # What gives other values each time, of what something else has put into a queue or a reader, which
 # are state.
 _TAKES = re.compile(r"QueueDequeue\w*|ReaderRead(UpTo)?(V2)?|BarrierTakeMany")
-_COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern in _PATTERNS)
+_COMPILED, _OF_OPERATORS = (
+    tuple((FAMILIES.index(name), re.compile(pattern, flags)) for name, pattern in _PATTERNS)
+    for flags in (0, re.IGNORECASE)
+)
 
 
 def family(op_type: str) -> int:
     """Return the number in FAMILIES of an op type; 0 ("other") if no pattern matches it.
 
     Args:
-        op_type: The op type, such as "MatMul".
+        op_type: The op type, such as "MatMul", or that of an operator of a converted model.
     """
-    return next((number for number, pattern in _COMPILED if pattern.fullmatch(op_type)), 0)
+    matches = [number for number, pattern in _COMPILED if pattern.fullmatch(op_type)]
+    for name in op_types_of(op_type):
+        matches += [number for number, pattern in _OF_OPERATORS if pattern.fullmatch(name)]
+    return matches[0] if matches else 0
 
 
 def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:

@@ -104,7 +104,7 @@ PAINT_FIELDS = (
         "u1",
         0,
     ),
-    ("fresh", "u1", 0),  # 1: made by the last edit
+    ("fresh", "u1", 0),  # 1: made by the last edit; 2: a closed scope that holds such ops
     # While comparing: 1 added, 2 changed, 3 removed, 4 renamed. A scope is what all in it is, or
     # else changed.
     (
@@ -309,20 +309,19 @@ def paint(
     Args:
         inputs: The op numbers before which inputs of the boundary are cut.
         outputs: The op numbers after which outputs are cut.
-        fresh: Which ops are new; an item is new if all its ops are.
+        fresh: Which ops are new; an item is new if all its ops are, and a closed scope shows that
+            some are.
         unused: Which ops edits have left without consumers; an item is unused if all its ops are.
         sources: The op numbers after which inputs are cut.
         effects: The op numbers of what does not run unasked, by what it does beside computing.
     """
     coverage = _coverage(scene, selected)
     mark = _bits(scene, ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)))
-    new, idle = (
-        np.zeros(len(scene), dtype=np.uint8)
-        if ops is None
-        else (_coverage(scene, ops) == 2).astype(np.uint8)
-        for ops in (fresh, unused)
-    )
     none = np.zeros(len(scene), dtype=np.uint8)
+    of_new, of_idle = (none if ops is None else _coverage(scene, ops) for ops in (fresh, unused))
+    new = (of_new == 2).astype(np.uint8)
+    new[(of_new == 1) & (scene.kind == CLOSED)] = 2
+    idle = (of_idle == 2).astype(np.uint8)
     note = _encode_texts([""] * len(scene))
     texts = note["start"], note["bytes"]
     untrusted = _bits(

@@ -255,13 +255,14 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField(
                 "outputs",
                 "Outputs",
-                hint="A list of ops or tensors; without one those that are marked, of the "
-                "signatures, or not read.",
+                hint="Such as ['logits', 'scores:0']; if empty, those that are marked, those of "
+                "the signatures, or what no op reads.",
             ),
             FormField(
                 "updates",
                 "Updates",
-                hint="Of what the outputs write: refused, kept as variables, or left out.",
+                hint="Of variables that the outputs update, such as counters: refuse them, keep "
+                "them variables, or drop the updates.",
             ),
             FormField(
                 "inline", "Inline", hint="The ops of functions in place of calls: one graph."
@@ -432,7 +433,7 @@ BUTTONS: Mapping[str, EditButton] = {
         ),
     ),
     "set_input": EditButton(
-        "Replace input",
+        "Input size",
         "Change the shape or dtype",
         on="op",
         order=70,

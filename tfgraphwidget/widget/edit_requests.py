@@ -193,6 +193,7 @@ class EditRequests:
         """
         core = self._editor._core
         is_whole = len(core.navigator.path) == 1 and core.executor.boundary is None
+        is_whole &= not core.executor.edit_refusal()
         signatures = core.executor.signatures
         for signature in signatures:
             edit = RemoveSignature(signature.name) if is_whole else None

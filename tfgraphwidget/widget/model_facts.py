@@ -15,6 +15,7 @@ from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     costs,
     count_variables,
+    needed_ops,
     needed_placeholders,
     pairs,
     shape_text,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.widget.edit_requests import EditRequests
 
 _MOST_ENDS = 1_000  # inputs or outputs: what a panel can show when it is asked for all
+_SHOWN = 6  # inputs or outputs that a panel shows until it is asked for all
 _SMALL, _FEW = 5_000, 20
 """Ops and functions; to check so many takes less than a user notices."""
 _LARGE = 10_000
@@ -112,6 +114,9 @@ def _find_boundary(editor: GraphEditor) -> _Boundary:
         outputs = core.arguments.outputs(None, use_selection=False)
     except GraphEditError:  # nothing in it looks like a result
         outputs = ()
+    is_guessed = not core.executor.signatures and core.executor.boundary is None
+    if is_guessed and len(outputs) > _SHOWN:
+        outputs = _largest_first(index, outputs)
     captured = core.view.body.constants
     inputs = core.executor.inputs_and_outputs[0] or needed_placeholders(index, outputs)
     counts = costs.parameters(index)
@@ -120,12 +125,23 @@ def _find_boundary(editor: GraphEditor) -> _Boundary:
         dtype = _held_dtype(index, op)
         sizes[dtype] += int(counts[op])
     return _Boundary(
-        tuple(name for name in inputs if name not in captured and not _is_handle(index, name)),
+        tuple(
+            name
+            for name in inputs
+            if split_tensor(name)[0] not in captured and not _is_handle(index, name)
+        ),
         outputs,
         float(np.nansum(counts)),
         float(sum(BYTES.get(dtype, 0) * count for dtype, count in sizes.items())),
         tuple(dtype for dtype, _ in sizes.most_common() if dtype),
     )
+
+
+def _largest_first(index: GraphIndex, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Outputs by how many ops they need: what the whole network computes, and then by-products."""
+    most = outputs[:_MOST_ENDS]
+    needed = {name: int(needed_ops(index, (), (name,)).sum()) for name in most}
+    return (*sorted(most, key=lambda name: -needed[name]), *outputs[_MOST_ENDS:])
 
 
 def _is_handle(index: GraphIndex, name: str) -> bool:
@@ -178,7 +194,8 @@ def _about(editor: GraphEditor) -> Iterator[str]:
             yield "tags " + ", ".join(source.stored.tags())
         version = meta.meta_info_def.tensorflow_version
         producer = source.body.versions().producer
-        yield f"TensorFlow {version}" if version else f"producer {producer}"
+        if version or producer:  # neither is in a GraphDef that other tools have written
+            yield f"TensorFlow {version}" if version else f"producer {producer}"
         return
     elif source.graph is not None:
         yield f"live graph {'with' if source.session is not None else 'without'} a session"

@@ -456,6 +456,7 @@ class RequestHandler:
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.boundary is not None else executor.read_only(),
+            fixed=self._by_file_name(executor.edit_refusal()),
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),

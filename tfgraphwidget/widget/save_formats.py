@@ -271,6 +271,8 @@ def _notebook_stem(editor: GraphEditor) -> str:
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     """Why a format cannot be written now, or ""."""
     executor = editor._core.executor
+    if kind.group == "Model" and (why := executor.edit_refusal()):
+        return why
     if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and executor.boundary is None:
         return stopped
     if kind.group == "Model" and not editor._core.index.names:

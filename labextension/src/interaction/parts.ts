@@ -14,3 +14,8 @@ export interface Parts {
   /** In one of two panes: take an op as one of two that are paired by hand. */
   readonly pair?: ((name: string) => void) | undefined;
 }
+
+/** Whether the graph can be edited: not in a saved page, and not a model that others converted. */
+export function canEdit({ store, readOnly }: Pick<Parts, "store" | "readOnly">): boolean {
+  return !readOnly && !store.value.state?.fixed;
+}

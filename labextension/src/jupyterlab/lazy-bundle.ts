@@ -5,5 +5,13 @@ import { GraphPanel } from "./graph-panel";
 import { serveFiles } from "./host-files";
 import { serve } from "./host-requests";
 import { pickNotebook } from "./notebook-picker";
+import { showSavedPicture } from "./saved-picture";
 
-export const lazyBundle = { GraphDocument, GraphPanel, pickNotebook, serve, serveFiles };
+export const lazyBundle = {
+  GraphDocument,
+  GraphPanel,
+  pickNotebook,
+  serve,
+  serveFiles,
+  showSavedPicture,
+};

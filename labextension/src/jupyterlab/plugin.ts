@@ -17,6 +17,7 @@ import type { HostRequest } from "./host-requests";
 import { resetShownNotebooks } from "./kernel-restarts";
 import { loadLazyBundle, withLazyBundle } from "./lazy-loader";
 import { addPanels } from "./panel-commands";
+import { showSavedPictures } from "./saved-pictures";
 import { guardSavedWidgets } from "./untrusted-notebooks";
 import { WidgetOwners } from "./widget-owners";
 
@@ -46,6 +47,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     registry: ISettingRegistry | null,
   ) => {
     guardSavedWidgets(notebooks);
+    showSavedPictures(notebooks);
     resetShownNotebooks(notebooks);
     addPanels({ app, notebooks, labShell, restorer, palette, launcher, dialogs });
     listenToEditors(new WidgetOwners(app, notebooks), app);

@@ -225,7 +225,8 @@ class Form extends Widget {
       reason.setAttribute("role", "alert");
       this.node.append(reason);
     }
-    this.#kind.value = last?.kind ?? kinds[0]?.kind ?? "";
+    const first = kinds.find(({ refused }) => refused === "") ?? kinds[0];
+    this.#kind.value = last?.kind ?? first?.kind ?? "";
     this.#preferredKind = this.#kind.value;
     this.#name.value = last?.name ?? this.#chosen?.name ?? "";
     this.#showKind();

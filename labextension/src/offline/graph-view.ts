@@ -325,6 +325,7 @@ const NO_EDITS: Pick<
   | "revision"
   | "untrusted"
   | "editable"
+  | "fixed"
   | "proposal"
   | "values"
   | "undo"
@@ -342,6 +343,7 @@ const NO_EDITS: Pick<
   revision: 1,
   untrusted: "", // nothing runs here
   editable: NO_KERNEL,
+  fixed: NO_KERNEL,
   proposal: "",
   values: "none",
   undo: "",

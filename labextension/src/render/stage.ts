@@ -53,6 +53,8 @@ const PATIENCE = 50;
 const STILL = 24;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
+/** Pixels of the warnings that lie in the margin above the drawing. */
+const IN_MARGIN = 12;
 
 /** What the canvas shows. */
 const DRAWN_FIELDS = [
@@ -78,6 +80,7 @@ export class Stage {
   readonly #renderer: CanvasRenderer;
   readonly #stop: (() => void)[] = [];
   #viewport: Viewport = NO_SIZE;
+  #covered = 0;
   #ratio = 1;
   readonly #motion = new CameraAnimation();
   #movedAt = Number.NEGATIVE_INFINITY;
@@ -139,7 +142,7 @@ export class Stage {
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
     const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, anchor, beside, refit });
+    const to = destination(scene, camera, this.#lookAt(), { ...arrival, anchor, beside, refit });
     // A change to another graph zooms in a little, or out on the way back; boxes do not move. An
     // opened scope is in place at once, and so is the camera: only boxes that were there before
     // move.
@@ -182,7 +185,14 @@ export class Stage {
   fit(): void {
     const { scene } = this.#store.value;
     this.#untouched = false;
-    if (scene) this.#start(fitBox(boxOf(scene.box, 0), this.#viewport));
+    if (scene) this.#start(fitBox(boxOf(scene.box, 0), this.#lookAt()));
+  }
+
+  /** The viewport, with what warnings cover of it now. */
+  #lookAt(): Viewport {
+    const warnings = this.#host.querySelector(".tgw-warnings");
+    this.#covered = Math.max((warnings?.clientHeight ?? 0) - IN_MARGIN, 0);
+    return { ...this.#viewport, covered: this.#covered };
   }
 
   /** Move the camera to an op, tensor or scope, or to the closed scope around it. */
@@ -191,7 +201,7 @@ export class Stage {
     const item = scene ? visibleItem(scene, name) : -1;
     this.#untouched = false;
     if (scene && item > 0)
-      this.#start(cameraTowards(boxOf(scene.box, item), this.#viewport, camera));
+      this.#start(cameraTowards(boxOf(scene.box, item), this.#lookAt(), camera));
   }
 
   /** Set the camera immediately, as while panning; ends an animation. */
@@ -350,7 +360,7 @@ export class Stage {
     const { scene } = this.#store.value;
     if (this.#placed || !scene || this.#viewport.width === 0) return;
     this.#placed = this.#untouched = true;
-    this.#store.set({ camera: firstLook(scene, this.#viewport) });
+    this.#store.set({ camera: firstLook(scene, this.#lookAt()) });
   }
 
   #frame(now: number): void {
@@ -432,7 +442,7 @@ export class Stage {
 
   /** Adapt the camera to a new size or resolution. */
   #adapt(): void {
-    const [before, ratio] = [this.#viewport, this.#ratio];
+    const [before, ratio] = [{ ...this.#viewport, covered: this.#covered }, this.#ratio];
     this.#measure();
     // Notebook 7 puts a widget on the page after it was made: it had no style until now.
     if (this.#palette.font === "" && this.#host.isConnected) this.#onThemeChange();
@@ -443,8 +453,8 @@ export class Stage {
     else if (scene) {
       const seenBy = (old: Camera) =>
         this.#untouched
-          ? firstLook(scene, this.#viewport)
-          : cameraAfterResize(old, boxOf(scene.box, 0), before, this.#viewport);
+          ? firstLook(scene, this.#lookAt())
+          : cameraAfterResize(old, boxOf(scene.box, 0), before, this.#lookAt());
       if (this.#motion.goal) this.#motion.redirect(seenBy);
       else this.#store.set({ camera: seenBy(camera) });
     }

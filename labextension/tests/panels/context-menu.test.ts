@@ -210,6 +210,19 @@ describe("what a menu lists", () => {
     expect(texts(hit({ item: INPUT }), relu()).flat()).not.toContain("Clone …");
   });
 
+  test("no edits of a model that cannot be edited", () => {
+    const why = "Edit the model that it was converted from.";
+    const { hit, texts } = world({ editable: why, fixed: why, undo: "" });
+    expect(texts(hit({ item: INPUT }), relu())).toEqual([
+      ["Mark as input", "Mark as output"],
+      ["Upstream", "Downstream", "Hide"],
+      ["Copy name", "Copy tensor name", "Values"],
+      ["Find more like this"],
+    ]);
+    expect(texts({ kind: "selection" }).flat()).not.toContain("Remove");
+    expect(texts({ kind: "canvas" })).toContainEqual(["Compare with …"]);
+  });
+
   test("of the canvas: undo and redo, if there are any, and the view", () => {
     expect(world().texts({ kind: "canvas" })).toEqual([
       ["Show the whole graph", "Expand all scopes", "Collapse all scopes", "Toggle minimap"],

@@ -98,6 +98,9 @@ describe("what is told of an item", () => {
     expect(paintText(paint, INPUT)).toBe("input, partly selected, 1.2 GFLOP");
     expect(paintText(paint, NET)).toBe("");
     expect(paintText(paint, OP)).toBe("input, output, added");
+    const edited = { ...paint, fresh: Uint8Array.from([0, 0, 0, 2, 1]), notes: [] };
+    expect(paintText(edited, DENSE)).toContain("changed inside");
+    expect(paintText(edited, OP)).toContain("new");
     expect(announcementText(scene(), paint, DENSE)).toBe(
       "dense, 4 ops · 2 variables, 1 edge, selected, output, changed, in net",
     );

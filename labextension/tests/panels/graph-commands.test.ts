@@ -55,6 +55,7 @@ describe("the size of an input", () => {
   const inputs = [
     { op: "x", tensor: "x:0", dtype: "float32", shape: "(None, 3)" },
     { op: "mask", tensor: "mask:0", dtype: "bool", shape: "(3,)" },
+    { op: "file", tensor: "file:0", dtype: "string", shape: "unknown" },
   ];
 
   test("is asked for as the kernel says, of the inputs that there are", () => {
@@ -62,6 +63,7 @@ describe("the size of an input", () => {
     expect(input?.choices?.map(({ value, fills }) => [value, fills])).toEqual([
       ["x:0", { shape: "(None, 3)", dtype: "float32" }],
       ["mask:0", { shape: "(3,)", dtype: "bool" }],
+      ["file:0", { shape: "", dtype: "string" }],
     ]);
     expect(others.map(({ key, hint = "" }) => [key, hint.slice(0, 17)])).toEqual([
       ["shape", "None for any size"],

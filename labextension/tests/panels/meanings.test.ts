@@ -77,6 +77,7 @@ const DRAWN: Record<string, [Partial<Scene>, Partial<Paint>, Partial<Scene>?]> =
   output: [{}, { mark: each(paint.mark, 2) }],
   source: [{}, { mark: each(paint.mark, 4) }],
   fresh: [{}, { fresh: each(paint.fresh, 1) }],
+  "fresh inside": [asClosed, { fresh: each(paint.fresh, 2) }, asClosed],
   added: [{}, { differs: each(paint.differs, 1), comparing: true }],
   changed: [{}, { differs: each(paint.differs, 2), comparing: true }],
   probed: [{}, { probed: each(paint.probed, 1) }],

@@ -20,6 +20,24 @@ const viewport = { width: 800, height: 600 };
 const camera = { x: 100, y: -40, zoom: 0.5 };
 
 describe("camera", () => {
+  test("what is fitted in begins below what covers the upper edge", () => {
+    const covered = { ...viewport, covered: 60 };
+    const small = { x: 10, y: 20, width: 100, height: 50 };
+    const all = fitBox(small, covered);
+    expect(toScreen(all, 60, 45)).toEqual({ x: covered.width / 2, y: (covered.height + 60) / 2 });
+    const high = { ...small, height: 10 * covered.height };
+    const first = openingCamera(high, covered, FIRST_FARTHEST);
+    expect(toScreen(first, high.x, high.y).y).toBeCloseTo(60 + 24);
+    const whole = fitBox({ ...small, height: 2 * covered.height }, covered);
+    expect(toScreen(whole, 0, 20).y).toBeGreaterThanOrEqual(60 + 24 - 1e-6);
+    expect(cameraAfterResize(all, small, covered, { ...covered, width: 900 })).toEqual(
+      fitBox(small, { ...covered, width: 900 }),
+    );
+    // a low view is not given up for it
+    const low = { ...viewport, height: 90, covered: 80 };
+    expect(toScreen(fitBox(small, low), 60, 45).y).toBe((90 + 30) / 2);
+  });
+
   test("world and screen are inverse", () => {
     const { x, y } = toScreen(camera, 321, 123);
     expect(toWorld(camera, x, y)).toEqual({ x: 321, y: 123 });

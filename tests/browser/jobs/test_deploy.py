@@ -64,10 +64,10 @@ def finding(hand: Hand, code: str) -> Locator:
     return hand.root.get_by_role("list", name="Findings").locator(f"[data-code='{code}']")
 
 
-def canvas(hand: Hand, status: str = "ready") -> bytes:
+def canvas(hand: Hand) -> bytes:
     """The drawing, with nothing under the pointer."""
     hand.page.mouse.move(0, 0)
-    hand.widget.settled(status)
+    hand.widget.settled()
     return hand.root.locator("canvas").first.screenshot()
 
 
@@ -182,14 +182,12 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
         "choose a boundary without it, or put another op in its place"
     )
     hand.press("Escape")
-    assert canvas(hand, "refused") != before
+    assert canvas(hand) != before
     for dark in (True, False):
         set_theme(hand.page, dark=dark)
         shoot(root, f"deploy_refused_lit_{'dark' if dark else 'light'}")
 
     hand.widget.notebook.kernel_eval("0", before="editor.bypass('gamma')")
-    hand.click(root.get_by_role("button", name="Dismiss the message"))
-    hand.widget.settled()
     sizes = []
     for choice in ("", "float16"):
         hand.click(root.get_by_role("button", name="Export", exact=True))
@@ -291,7 +289,8 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     root.get_by_role("button", name="Export", exact=True).click()
     root.get_by_role("menuitem", name="TFLite").click()
     page.keyboard.press("Enter")
-    expect(root.locator(".tgw-status")).to_contain_text(
+    form = root.get_by_role("form", name="Save TFLite")
+    expect(form.get_by_role("alert")).to_contain_text(
         "(Igamma): TFLite has no builtin op", timeout=120_000
     )
     page.keyboard.press("Escape")

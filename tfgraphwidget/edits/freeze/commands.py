@@ -36,8 +36,10 @@ from tfgraphwidget.graph import (
     APPLIES,
     CONSTANTS,
     ENTER,
+    EXIT,
     HANDLE_DTYPES,
     HANDLES,
+    NEXT,
     SHAPE_QUERIES,
     SWITCH,
     TABLE,
@@ -75,7 +77,12 @@ _REGULARIZER = re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
 _CONDITIONS = re.compile(
     r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)"
 )
+# The scope of the gradient of an op, by the op's name.
+_GRADIENT_OF = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+)_grad/")
 _READ = "ReadVariableOp"
+# What the counters of loops are, and types of the ops that count.
+_COUNTER_DTYPES = frozenset({"int32", "int64"})
+_ADDS = frozenset({"Add", "AddV2"})
 # Last parts of the names of what follows a loop of TensorFlow 2, by port of the loop: its counter,
 # and how many iterations it may take at most.
 _LOOP_COUNTS = ("Identity", "Identity_1")
@@ -461,12 +468,19 @@ def _conditions(index: GraphIndex) -> set[str]:
 def _reports(index: GraphIndex) -> set[str]:
     """The ops that say something about a graph, and are not what it computes.
 
-    These are shapes, summaries of training, variables as an update has left them, and what
-    TensorFlow adds to each loop: the counter, and how many iterations it may take at most.
+    These are shapes and what is computed of nothing else, summaries of training, variables as an
+    update has left them, and what TensorFlow adds to each loop: counters, how many iterations it
+    may take at most, and the shortest length of the sequences that a `dynamic_rnn` takes.
     """
-    reports = set()
+    reports = set[str]()
+    queries = np.isin(index.types, list(SHAPE_QUERIES))
+    sources = [op for op, kind in enumerate(index.types) if _is_source(kind)]
+    has_value = traversal.forward(index, sources, within=~queries)
+    reports.update(index.names[op] for op in np.flatnonzero(~has_value).tolist())
     for op, (name, kind) in enumerate(zip(index.names, index.types, strict=True)):
-        if kind in SHAPE_QUERIES or kind == _READ or "Summary" in kind:
+        if kind in SHAPE_QUERIES or kind == _READ or _is_summary(kind):
+            reports.add(name)
+        if (kind in EXIT and _counts(index, op)) or (kind == "Min" and _has_maximum(index, op)):
             reports.add(name)
         if kind in WHILE_LOOPS:
             for port, last_part in enumerate(_LOOP_COUNTS):
@@ -474,6 +488,42 @@ def _reports(index: GraphIndex) -> set[str]:
                 if count is not None and _consumes_only(index, count, op, port):
                     reports.add(index.names[count])
     return reports
+
+
+def _is_source(kind: str) -> bool:
+    """Whether ops of a type have values that are fed or read."""
+    return is_placeholder(kind) or kind in HANDLES
+
+
+def _is_summary(kind: str) -> bool:
+    """Whether ops of a type write what TensorBoard shows."""
+    return "Summary" in kind
+
+
+def _counts(index: GraphIndex, leaving: int) -> bool:
+    """Whether a tensor that leaves a loop of TensorFlow 1 is a whole number to which each iteration
+    adds a constant.
+    """
+    if index.dtypes(leaving)[0] not in _COUNTER_DTYPES:
+        return False
+    (switch,) = index.input_lists[leaving][:1]
+    merge = index.input_lists[switch][0]
+    steps = [op for op in index.input_lists[merge] if index.types[op] in NEXT]
+    added = [index.input_lists[step][0] for step in steps]
+    return any(
+        index.types[op] in _ADDS
+        and any(index.types[term] in CONSTANTS for term in index.input_lists[op])
+        for op in added
+    )
+
+
+def _has_maximum(index: GraphIndex, minimum: int) -> bool:
+    """Whether the maximum of the same numbers is computed too, and is read."""
+    numbers = index.input_lists[minimum][0]
+    return any(
+        index.types[op] == "Max" and len(index.consumers.row(op)) > 0
+        for op in index.consumers.row(numbers).tolist()
+    )
 
 
 def _consumes_only(index: GraphIndex, op: int, source: int, port: int) -> bool:
@@ -495,8 +545,12 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     scopes = _gradient_scopes(index)
     is_aside = _is_aside(index, _gradients_of_training(index, scopes))
     names = []
+    differentiated = {match[1] for match in map(_GRADIENT_OF.search, index.names) if match}
     for op in np.flatnonzero(~is_aside).tolist():
         consumers = index.consumers.row(op).tolist()
+        # A loss that is only reported is a result; other reports are of how a training goes.
+        if index.names[op] in differentiated:
+            consumers = [each for each in consumers if not _is_summary(index.types[each])]
         # A loss that only its gradients consume is a result. What only an optimizer or a Saver
         # consumes is none.
         in_gradients = scopes[consumers] > 0
@@ -522,7 +576,7 @@ def has_training(index: GraphIndex) -> bool:
     """
     kinds, _ = index.kinds
     if any(
-        APPLIES.fullmatch(kind) or _SAVES.fullmatch(kind) or "Summary" in kind for kind in kinds
+        APPLIES.fullmatch(kind) or _SAVES.fullmatch(kind) or _is_summary(kind) for kind in kinds
     ):
         return True
     if index.collections.get("train_op") or _penalties(index):
@@ -568,8 +622,7 @@ def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
 def _is_computed(index: GraphIndex, op: int) -> bool:
     """Whether something is fed or read to compute an op."""
     sources = np.flatnonzero(traversal.backward(index, [op])).tolist()
-    types = (index.types[source] for source in sources)
-    return any(is_placeholder(kind) or kind in HANDLES for kind in types)
+    return any(_is_source(index.types[source]) for source in sources)
 
 
 def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:

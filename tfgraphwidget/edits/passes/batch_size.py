@@ -18,7 +18,7 @@ from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, GraphIndex, Shape
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.sentences import editor_call, either
+from tfgraphwidget.sentences import argument_value, editor_call, either
 
 _MOST = 1 << 31
 
@@ -63,7 +63,8 @@ class ChangeBatchSize(Command):
         if self.size is not None and (type(self.size) is not int or not 0 < self.size < _MOST):
             size = value_text(self.size)
             raise GraphEditError(
-                f"change_batch_size({size}): give a number from 1 to {_MOST:,}, or None for any."
+                argument_value("size", size)
+                + f" is no batch size; give a number from 1 to {_MOST - 1:,}, or None for any."
             )
         index = context.index
         ops, others = _batch_inputs(index, self.inputs)

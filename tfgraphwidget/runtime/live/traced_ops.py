@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -159,6 +159,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
 
 
 _LARGEST = 2**63 - 1  # size of a dimension
+_T = TypeVar("_T")
 _MOST_NUMBERS = 1000  # of an array that commands hold as Python numbers
 
 Options = Mapping[str, object]
@@ -577,18 +578,23 @@ def shape_and_dtype(
         dtype = value
     elif value is not None:
         shape = value
+    # What is given as the first argument may be meant as any of them.
+    any_kind = "a shape, a dtype or a tf.TensorSpec"
+    kinds = ("a shape such as (None, 3)", "a dtype") if value is None else (any_kind, any_kind)
+    size: Shape | Literal["same"] = "same"
+    if not (isinstance(shape, str) and shape == "same"):
+        size = _convert(shape, _sizes, kinds[0])
+    if isinstance(dtype, str) and not dtype:
+        return size, ""
+    return size, _convert(dtype, tf_protos.to_dtype_name, kinds[1])
+
+
+def _convert(value: object, parse: Callable[[Any], _T], kind: str) -> _T:
+    """A value as what it is to be. Raises GraphEditError, which says what that is."""
     try:
-        size: Shape | Literal["same"] = (
-            "same" if isinstance(shape, str) and shape == "same" else _sizes(shape)
-        )
-        return size, "" if isinstance(dtype, str) and not dtype else tf_protos.to_dtype_name(dtype)
+        return parse(value)
     except Exception as error:  # what can be gone through may raise anything
-        what = value_text(
-            dtype if value is None and isinstance(shape, str) else shape if value is None else value
-        )
-        raise GraphEditError(
-            f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one."
-        ) from error
+        raise GraphEditError(f"{value_text(value)} is not {kind}; give one.") from error
 
 
 def _sizes(shape: ShapeLike) -> Shape:

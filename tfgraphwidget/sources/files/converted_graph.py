@@ -125,7 +125,11 @@ class ConvertedGraph(ConvertedNodes):
             f"{container.where} is {what}, which TensorFlow does not run; edit the model that it "
             "was converted from, and convert it again."
         )
-        source.notices = (why,)
+        notice = (
+            f"{container.where} is {what}, to look at, to search, to compare and to run; edit the "
+            "model that it was converted from, and convert it again."
+        )
+        source.notices = (notice,)
         source.live_refusal = why
         source.revive = partial(_refuse, why)
         source.converted_model = model

@@ -218,17 +218,17 @@ class State:
 
     `path` names the current graph and those around it, outermost first; `warnings` say what is
     read-only; `untrusted` says what ops of the file would do if the user trusted it, or "" if none
-    does or the user does; `editable` says why Clone will not work here, or "". `expression` is the
-    Python that gives the selection, or "". `selected_trainable` of the variables can be given to an
-    optimizer. `proposal` is a scope name still free, `values` what a clone's variables can be
-    given. `code` are the lines of Python that do what was done so far, oldest first, `ahead` those
-    of what was undone, the next to redo first; `sentences` say in words what `code` and `ahead` do.
-    While `comparing`, `changes` are the ops "added", "removed" and "changed", `explained` the usual
-    changes that explain all else, in sentences, and `comparison` is what it is compared with, or
-    "". `offers` are edits that the graph suggests: to train only the last clone, to remove ops that
-    edits have left unused. `colors` are the ways to color the drawing, `legend` what the colors
-    mean, or null. `hidden` ops and `pinned` items are counts; `direction` is where the tensors
-    flow; `likely` are closed scopes and groups worth foreseeing.
+    does or the user does; `editable` says why Clone will not work here, or "", and `fixed` why no
+    edit will. `expression` is the Python that gives the selection, or "". `selected_trainable` of
+    the variables can be given to an optimizer. `proposal` is a scope name still free, `values` what
+    a clone's variables can be given. `code` are the lines of Python that do what was done so far,
+    oldest first, `ahead` those of what was undone, the next to redo first; `sentences` say in words
+    what `code` and `ahead` do. While `comparing`, `changes` are the ops "added", "removed" and
+    "changed", `explained` the usual changes that explain all else, in sentences, and `comparison`
+    is what it is compared with, or "". `offers` are edits that the graph suggests: to train only
+    the last clone, to remove ops that edits have left unused. `colors` are the ways to color the
+    drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned` items are counts;
+    `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
 
     revision: int
@@ -236,6 +236,7 @@ class State:
     warnings: tuple[str, ...]
     untrusted: str
     editable: str
+    fixed: str
     expression: str
     ops: int
     variables: int

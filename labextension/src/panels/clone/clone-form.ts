@@ -51,7 +51,7 @@ export function createCloneForm(parts: Parts): HTMLElement {
     update();
   });
   store.watch(["state"], ({ state }) => {
-    root.hidden = !state || state.selected_ops === 0;
+    root.hidden = !state || state.selected_ops === 0 || state.fixed !== "";
     if (!state) return;
     // What the user typed or chose stays until it is used.
     name.propose("into", state.proposal);

@@ -313,7 +313,7 @@ function canvasGroups(context: MenuContext): MenuGroups {
     [...deriveEntries(["invert"], context), ...(isMarked ? [clearEntry(context)] : [])],
     readOnly
       ? []
-      : [ADD_MODEL, COMPARE_WITH].map((form) => ({
+      : [...(state?.fixed ? [] : [ADD_MODEL]), COMPARE_WITH].map((form) => ({
           id: form.command,
           text: `${form.name} …`,
           act: () => context.otherGraph(form),
@@ -372,6 +372,7 @@ function editEntries(
   first: () => Promise<unknown> = async () => undefined,
   names = EDITS,
 ): MenuItem[] {
+  if (context.store.value.state?.fixed) return [];
   return names.flatMap((name) => {
     const command = commands.find((one) => one.command === name);
     if (!command) return [];

@@ -132,7 +132,7 @@ export function paintText(paint: Paint, item: number): string {
     mark & (INPUT_MARK | SOURCE_MARK) ? "input" : "",
     mark & OUTPUT_MARK ? "output" : "",
     at(paint.coverage, item) === 1 ? "partly selected" : "",
-    at(paint.fresh, item) === 1 ? "new" : "",
+    ["", "new", "changed inside"][at(paint.fresh, item)] ?? "",
     at(paint.unused, item) === 1 ? "unused: edits have left it without consumers" : "",
     ["", "added", "changed", "removed", "renamed"][at(paint.differs, item)] ?? "",
     ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",

@@ -99,12 +99,12 @@ export function searchedPattern(store: Store): string {
   return store.value.found?.matches?.text ?? "";
 }
 
-/** "Replace input" of the one that is chosen among the inputs of the graph. */
+/** "Input size" of the one that is chosen among the inputs of the graph. */
 export function inputSizeCommand(inputs: readonly ModelEnd[]): EditCommand {
   const choices = inputs.map(({ op, tensor, shape, dtype }) => ({
     value: tensor,
     text: op,
-    fills: { shape, dtype },
+    fills: { shape: knownShape(shape), dtype },
   }));
   return {
     command: "set_input",
@@ -153,5 +153,11 @@ function fieldOf({ known: source, ...field }: FormField, known: Known): Field {
 
 /** What forms begin with, of the op or scope that is looked at. */
 function knownOf({ name, device, outputs: [tensor], shape, value }: InspectReply): Known {
-  return { name: name.replace(/\/$/, ""), device, shape, dtype: tensor?.dtype ?? "", value };
+  const path = name.replace(/\/$/, "");
+  return { name: path, device, shape: knownShape(shape), dtype: tensor?.dtype ?? "", value };
+}
+
+/** A shape as a field begins with it: the word for one that is not known is no shape. */
+function knownShape(shape: string): string {
+  return shape === "unknown" ? "" : shape;
 }

@@ -3,7 +3,7 @@
 import type { EditCall } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { PreviewedEdit } from "../../protocol/messages";
-import { element } from "../dom";
+import { element, hasFocus, scrollToShow } from "../dom";
 
 /** Milliseconds without a change of the form before it is previewed. */
 const PAUSE = 350;
@@ -28,6 +28,9 @@ export function createEditPreview({ actions }: Parts, call: () => EditCall | nul
     root.replaceChildren(...(preview ? contents(preview) : []));
     root.setAttribute("data-wrong", String(Boolean(preview?.refusal)));
     actions.edits.markPreviewed(preview?.names ?? []);
+    // The form is higher now, and the buttons at its end would lie over what it says.
+    const form = root.closest("form");
+    if (preview && form && hasFocus(form)) scrollToShow(form);
   };
   const ask = async () => {
     const [asked, mine] = [call(), ++turn];

@@ -34,7 +34,7 @@ export function createStatus(parts: Parts): HTMLElement {
   const notice = element("span", { role: "status", class: "tgw-notice" });
   const label = "Dismiss the message";
   const dismiss = button(
-    { class: "tgw-tool", title: label, "aria-label": label },
+    { class: "tgw-tool tgw-dismiss", title: label, "aria-label": label },
     () => actions.dismiss(),
     icon(ICONS.close),
   );

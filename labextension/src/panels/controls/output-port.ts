@@ -1,7 +1,7 @@
 // The output port: a handle at the lower border of the op under the pointer. Drag it to another op,
 // or click it and then the other op, to connect that op to the tensor.
 import type { DragConnect } from "../../interaction/drag-connect";
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import { at, OP } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { element } from "../dom";
@@ -15,10 +15,11 @@ const LINGER = 250;
 const STILL = 4;
 
 export function createOutputPort(
-  { store, stage }: Parts,
+  parts: Parts,
   dragConnect: DragConnect,
   tooltip: Tooltip,
 ): HTMLElement {
+  const { store, stage } = parts;
   const port = handle();
   let item = -1;
   let leaving = 0;
@@ -38,6 +39,7 @@ export function createOutputPort(
     if (connecting) return;
     const fits =
       scene !== null &&
+      canEdit(parts) &&
       hover > 0 &&
       at(scene.kind, hover) === OP &&
       stage.handle(hover).height >= LEAST;

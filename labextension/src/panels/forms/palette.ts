@@ -22,7 +22,11 @@ const GHOST_GAP = 10;
 
 /** The palette as a section of the side panel. */
 export function createPaletteSection(parts: Parts): HTMLElement {
-  return section("Op types", { class: "tgw-palette-section" }, [], createPalette(parts));
+  const root = section("Op types", { class: "tgw-palette-section" }, [], createPalette(parts));
+  parts.store.watch(["state"], ({ state }) => {
+    root.hidden = !!state?.fixed;
+  });
+  return root;
 }
 
 function createPalette(parts: Parts): HTMLElement {

@@ -1,6 +1,6 @@
 // The inspector: all facts about the clicked op or scope, with links to the ops that it names.
 import type { Actions } from "../../interaction/actions";
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import type { SelectionCommandName } from "../../interaction/selection-commands";
 import type { CalledFunction, ControlFlowContext, InspectReply } from "../../protocol/messages";
 import { at, sizeText, visibleItem } from "../../protocol/scene";
@@ -74,7 +74,7 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
     examined,
     traceButtons(details.name, parts),
     hideButtons(details.name, parts),
-    ...(parts.readOnly ? [] : [commandButtons(details, parts)]),
+    ...(canEdit(parts) ? [commandButtons(details, parts)] : []),
     ...inputsOf(details, parts, go),
     ...outputsOf(details, parts, go),
     ...controlsOf(details, parts, go),
@@ -88,7 +88,7 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
  */
 function likeButtons({ name, op_type, alike, alike_count }: InspectReply, parts: Parts) {
   if (alike_count === 0) return [];
-  const { actions, readOnly } = parts;
+  const { actions } = parts;
   const count = alike_count.toLocaleString("en");
   const select = button(
     { class: "tgw-button", title: `Select this and ${alike.length} that are like it` },
@@ -100,7 +100,7 @@ function likeButtons({ name, op_type, alike, alike_count }: InspectReply, parts:
     () => void actions.findLike([name]),
     "Replace all …",
   );
-  return [element("div", { class: "tgw-buttons" }, select, ...(readOnly ? [] : [replace]))];
+  return [element("div", { class: "tgw-buttons" }, select, ...(canEdit(parts) ? [replace] : []))];
 }
 
 /** That an item has no edges, or that edits have taken its consumers. */
@@ -123,7 +123,7 @@ function typeFact(details: InspectReply, parts: Parts): HTMLElement[] {
     { class: "tgw-titled" },
     element("span", {}, breakableName(details.op_type)),
   );
-  if (replace && !parts.readOnly)
+  if (replace && canEdit(parts))
     shown.append(
       pencilButton("Replace by another op type", slot, () =>
         commandForm(replace, parts, slot.close),

@@ -1,7 +1,7 @@
 // Inspector: inputs, outputs, control inputs and attributes of an op, with forms that edit them.
 import { opName } from "../../interaction/actions";
 import { quote } from "../../interaction/edits";
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import type { InspectReply, Tensor } from "../../protocol/messages";
 import { createForm, pencilButton } from "../controls/edit-form";
 import type { Values } from "../controls/form-fields";
@@ -42,7 +42,7 @@ export function inputsOf(
       tensor,
       "from",
       go,
-      type === "" || parts.readOnly ? [] : [edit],
+      type !== "" && canEdit(parts) ? [edit] : [],
       slot.root,
       parts,
     );
@@ -69,7 +69,7 @@ export function outputsOf(
       tensor,
       "to",
       go,
-      tensor.peers.length > 0 && !parts.readOnly ? [edit] : [],
+      tensor.peers.length > 0 && canEdit(parts) ? [edit] : [],
       slot.root,
       parts,
     );
@@ -171,7 +171,7 @@ export function controlsOf(
       "li",
       { class: "tgw-titled" },
       opLink(waited, go, breakableName(waited)),
-      ...(parts.readOnly ? [] : [drop]),
+      ...(canEdit(parts) ? [drop] : []),
     );
   };
   appendFirst(list, "control inputs", names, entryOf, PEERS, count);
@@ -189,7 +189,7 @@ export function attributesOf({ name: op, attributes }: InspectReply, parts: Part
     const edit = pencilButton(`Set ${name}`, slot, () =>
       createForm({ fields, apply }, parts, slot.close),
     );
-    const tools = settable && !parts.readOnly ? [edit] : [];
+    const tools = settable && canEdit(parts) ? [edit] : [];
     const shown = element(
       "div",
       { class: "tgw-titled" },

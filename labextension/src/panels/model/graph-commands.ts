@@ -2,7 +2,7 @@
 // field that finds each by its name and by its names elsewhere.
 
 import { quote } from "../../interaction/edits";
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import { FORMS, type ModelEnd, type ModelReply } from "../../protocol/messages";
 import { GRAPH_COMMANDS, inputSizeCommand, searchedPattern } from "../controls/edit-commands";
 import {
@@ -43,6 +43,9 @@ const OPEN_CHECKPOINT = {
   command: "restore",
   keywords: "restore load weights values ckpt Saver sync",
 };
+
+/** What leaves the graph as it is, by its commands. */
+const LOOKS = new Set<string>([EXPORT.command, COMPARE_WITH.command]);
 
 /** What is not an edit of this graph alone: it is found as the edits are. */
 export const OTHER_COMMANDS: readonly Called[] = [
@@ -142,9 +145,12 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): Gra
   });
   const none = element("p", { class: "tgw-none", hidden: true }, "Nothing of that name");
   const show = () => {
+    const isFixed = !canEdit(parts);
     let count = 0;
     for (const { root, commands } of groups) {
-      const shown = commands.filter((command) => isCalled(command, filter.value));
+      const shown = commands.filter(
+        (command) => isCalled(command, filter.value) && (!isFixed || LOOKS.has(command.command)),
+      );
       const names = new Set<string>(shown.map(({ command }) => command));
       for (const one of root.querySelectorAll<HTMLElement>("[data-change]"))
         one.hidden = !names.has(one.getAttribute("data-change") ?? "");
@@ -153,6 +159,16 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): Gra
     }
     none.hidden = count > 0;
   };
+  // What cannot be edited says so in place of the edits.
+  const why = element("p", { class: "tgw-model-line", hidden: true });
+  parts.store.watch(["state"], ({ state }) => {
+    const reason = state?.fixed ?? "";
+    if (why.textContent === reason) return;
+    why.textContent = reason;
+    why.hidden = reason === "";
+    filter.hidden = reason !== "";
+    show();
+  });
   filter.addEventListener("input", show);
   filter.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || filter.value === "") return;
@@ -164,7 +180,7 @@ export function graphCommands(parts: Parts, model: () => ModelReply | null): Gra
   const section = (label: string, ...body: HTMLElement[]) =>
     element("section", { class: "tgw-graph-commands", "aria-label": label }, ...body);
   return {
-    usual: section("What to do with the whole graph", filter, ...(usual ? [usual] : []), none),
+    usual: section("What to do with the whole graph", filter, why, ...(usual ? [usual] : []), none),
     passes: section("Passes", ...passes),
   };
 }

@@ -66,8 +66,8 @@ export function createProblems(parts: Parts): Problems {
     const rows = (findings ?? []).map((finding) =>
       row(finding, () => edits.light(finding.sentence, finding.ops), fix),
     );
-    const none = findings ? [element("li", { class: "tgw-none" }, "Nothing found")] : [];
-    list.replaceChildren(...(rows.length > 0 ? rows : none));
+    const none = element("li", { class: "tgw-none" }, findings ? "Nothing found" : "Not checked");
+    list.replaceChildren(...(rows.length > 0 ? rows : [none]));
   };
   const check = async () => {
     const reply = await edits.lint(target.value());

@@ -1,6 +1,6 @@
 // The search field: a combobox with the hits, grouped by scope. Enter steps through them and keeps
 // the focus here.
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
 import type { PatternMatches } from "../../protocol/messages";
 import {
@@ -385,7 +385,7 @@ function replaceAll(parts: Parts, done: () => void): { opener: HTMLElement; slot
     "Replace all …",
   );
   parts.store.watch(["found"], ({ found }) => {
-    opener.hidden = parts.readOnly === true || !found?.matches || found.total === 0;
+    opener.hidden = !canEdit(parts) || !found?.matches || found.total === 0;
     if (opener.hidden && slot.isOpen) close(false);
   });
   slot.root.classList.add("tgw-replace-all");

@@ -2,7 +2,7 @@
 // apply to it.
 import type { Side } from "../../interaction/actions";
 import { available } from "../../interaction/key-bindings";
-import type { Parts } from "../../interaction/parts";
+import { canEdit, type Parts } from "../../interaction/parts";
 import { hasSelection, SELECTION_COMMANDS, whyNot } from "../../interaction/selection-commands";
 import type { State } from "../../protocol/messages";
 import { sizeText } from "../../protocol/scene";
@@ -63,8 +63,9 @@ export function createSelection(parts: Parts): HTMLElement {
     edits.hidden = (state?.selected_ops ?? 0) === 0;
     for (const each of edits.querySelectorAll<HTMLElement>("[data-change]"))
       each.hidden =
-        !always.has(each.getAttribute("data-change") ?? "") &&
-        (state?.selected_trainable ?? 0) === 0;
+        !canEdit(parts) ||
+        (!always.has(each.getAttribute("data-change") ?? "") &&
+          (state?.selected_trainable ?? 0) === 0);
   });
   return section("Selection", {}, [clear], body, ...shared, edits, feeding.slot);
 }

@@ -10,6 +10,8 @@ export interface Camera {
 export interface Viewport {
   readonly width: number;
   readonly height: number;
+  /** Pixels at the upper edge that something covers: what is fitted in begins below them. */
+  readonly covered?: number;
 }
 /** Of what is not on the screen. */
 export const NO_SIZE: Viewport = { width: 0, height: 0 };
@@ -59,7 +61,7 @@ export function zoomedAt(camera: Camera, factor: number, screen: Point): Camera 
 /** The whole box, centered, at most at zoom `most`. */
 export function fitBox(box: Box, viewport: Viewport, most = 1.25): Camera {
   const wide = (viewport.width - 2 * MARGIN) / Math.max(box.width, 1);
-  const high = (viewport.height - 2 * MARGIN) / Math.max(box.height, 1);
+  const high = (viewport.height - coveredOf(viewport) - 2 * MARGIN) / Math.max(box.height, 1);
   return centerOn(box, viewport, Math.min(wide, high, most));
 }
 
@@ -108,12 +110,14 @@ export function openingCamera(
   const [width, margin] = [viewport.width / zoom, MARGIN / zoom];
   const all = { left: box.x, right: box.x + box.width, start: box.x };
   const fits = box.width + 2 * margin <= width + 1;
-  const { left, right, start } = fits ? all : (upper?.(viewport.height / zoom - margin) ?? all);
+  const { left, right, start } = fits
+    ? all
+    : (upper?.((viewport.height - coveredOf(viewport)) / zoom - margin) ?? all);
   const x =
     right - left + 2 * margin <= width + 1
       ? (left + right - width) / 2
       : clamp(start - width / 2, left - margin, right + margin - width);
-  return { x, y: box.y - margin, zoom };
+  return { x, y: box.y - margin - coveredOf(viewport) / zoom, zoom };
 }
 
 /**
@@ -123,7 +127,7 @@ export function openingCamera(
 export function cameraTowards(box: Box, viewport: Viewport, camera: Camera): Camera {
   const zoom = clamp(camera.zoom, 0.8, 1.5);
   if (
-    box.height * zoom <= viewport.height - 2 * MARGIN &&
+    box.height * zoom <= viewport.height - coveredOf(viewport) - 2 * MARGIN &&
     box.width * zoom <= viewport.width - 2 * MARGIN
   )
     return centerOn(box, viewport, zoom);
@@ -132,7 +136,13 @@ export function cameraTowards(box: Box, viewport: Viewport, camera: Camera): Cam
 
 function centerOn(box: Box, viewport: Viewport, zoom: number): Camera {
   const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-  return cameraHolding(middle, { x: viewport.width / 2, y: viewport.height / 2 }, zoom);
+  const y = (viewport.height + coveredOf(viewport)) / 2;
+  return cameraHolding(middle, { x: viewport.width / 2, y }, zoom);
+}
+
+/** Of a low viewport no more than a third: what is covered there is better than too small. */
+function coveredOf({ covered = 0, height }: Viewport): number {
+  return Math.min(covered, height / 3);
 }
 
 /** On the way from one camera to another, t from 0 to 1: the middle of the view moves evenly. */

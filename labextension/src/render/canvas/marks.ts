@@ -68,7 +68,7 @@ function markScale({ camera: { zoom } }: Frame): number {
 export function drawOutlines(pen: Pen): void {
   const { frame, palette } = pen;
   for (const item of pen.items) {
-    if (at(frame.paint.fresh, item) === 1 && item > 0) drawGlow(pen, item, palette.fresh);
+    if (at(frame.paint.fresh, item) > 0 && item > 0) drawGlow(pen, item, palette.fresh);
     if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 4);
   }
 }
