@@ -43,6 +43,7 @@ class Pane:
         self.editor, self._follow = editor, follow
         self._handler = RequestHandler(editor, exporter, show_beside=show_beside, pair=pair)
         self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
+        self._commands = editor._core.executor.history.commands  # before the last request
 
     @property
     def revision(self) -> int:
@@ -64,6 +65,7 @@ class Pane:
 
     def answer(self, number: int, request: object) -> Message:
         """Handle a request, and return the reply to it; see `Responder.answer`."""
+        self._commands = self.editor._core.executor.history.commands
         if self.editor._core.target.is_outdated():  # a request may read it on, and draw nothing
             self._follow()
         self._before_request = self._handler.snapshot()
@@ -96,7 +98,10 @@ class Pane:
         """The user has canceled a request: restore the view and the selection, unless an edit was
         made already.
         """
-        unchanged = before is None or before.restore()
+        if before is not None:
+            unchanged = before.restore()
+        else:  # The request was done, or had not begun.
+            unchanged = self.editor._core.executor.history.commands == self._commands
         self.editor._core.listeners.notify()  # they may have seen what was put back
         return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
 

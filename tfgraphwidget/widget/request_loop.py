@@ -80,11 +80,14 @@ class RequestLoop:
                 self._send(number, request, self._responder.refuse(number, request, interrupt))
 
     def _reply(self, cancelling: Cancelling, number: int, request: object) -> Message:
+        reply: Message | None = None
         try:
             with cancelling.once(), listen(self._progress(number, request)):
-                return self._responder.answer(number, request)
+                reply = self._responder.answer(number, request)
         except (Exception, KeyboardInterrupt) as error:
-            return self._responder.refuse(number, request, error)
+            # What was done already is not taken back.
+            return reply or self._responder.refuse(number, request, error)
+        return reply
 
     def _send(self, number: int, request: object, reply: Message) -> None:
         """Send a reply, or why it cannot be sent: the comm would drop the exception, and the page
