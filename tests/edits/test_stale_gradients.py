@@ -225,6 +225,33 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
     assert same_gradients(graph)
 
 
+def beside_what_it_reads(tensor: tf.Tensor) -> tf.Tensor:
+    """Three ops on the device of what they read."""
+    with v1.colocate_with(tensor):
+        return tensor * tf.random.stateless_uniform([4], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e: e.insert("act:0", beside_what_it_reads),
+        lambda e: e.call("act:0", beside_what_it_reads),
+        lambda e: e.replace("act", beside_what_it_reads, remove=True),
+        lambda e: e.replace("act", "Tanh"),
+        lambda e: e.replace("y", "Mul", remove=True),
+        lambda e: e.replace_all("LeakyRelu(x)", beside_what_it_reads),
+        lambda e: e.replace_all("Sub(x, y)", "AddV2(x, Tanh(y))"),
+    ],
+    ids=["insert", "call", "replace", "type", "types", "replace all", "pattern"],
+)
+def test_what_tensorflow_exports_after_an_edit_it_imports(edit: Any) -> None:
+    """No new op, of the gradients neither, is colocated with an op that is not there."""
+    graph = trained()
+    edit(tgw.edit(graph, session=v1.Session(graph=graph)))
+    with tf.Graph().as_default():
+        tf.import_graph_def(graph.as_graph_def(), name="")
+
+
 def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
     graph = trained()
     editor = tgw.edit(graph, session=v1.Session(graph=graph))

@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     persistent_state,
     waiting_tensors,
 )
-from tfgraphwidget.naming import colocated_with, names_text
+from tfgraphwidget.naming import colocate, colocated_with, names_text
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
@@ -154,9 +154,7 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
         return node
     copy = type(node)()
     copy.CopyFrom(node)
-    copy.attr["_class"].list.s[:] = [
-        f"loc:@{name}".encode() for name in colocated if name in inside
-    ]
+    colocate(copy, [name for name in colocated if name in inside])
     return copy
 
 
