@@ -606,3 +606,69 @@ def test_the_gradients_of_a_renamed_clone_are_not_those_of_the_original(tmp_path
         for change in editor.history[-1].patch.changed
         if change.name.startswith("copy/")
     ]
+
+
+def clipped(*, by: str) -> tf.Graph:
+    """x -> one -> act -> two -> loss, with w as it is or through an op, and clipped gradients."""
+    with tf.Graph().as_default() as graph:
+        rng = np.random.default_rng(1)
+        w, of_tanh, last = (
+            v1.get_variable(name, initializer=rng.normal(size=(4, 4)).astype(np.float32))
+            for name in ("w", "of_tanh", "last")
+        )
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        scaled = tf.matmul(x, tf.tanh(of_tanh, name="squashed"), name="first")
+        act = tf.tanh(tf.matmul(scaled, w, name="one"), name="act")
+        loss = tf.reduce_mean(tf.square(tf.matmul(act, last, name="two")), name="loss")
+        variables = v1.trainable_variables()
+        gradients = tf.gradients(loss, variables)
+        if by == "norm":
+            gradients, _ = tf.clip_by_global_norm(gradients, 0.5)
+        elif by == "value":
+            gradients = [tf.clip_by_value(each, -0.01, 0.01) for each in gradients]
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        optimizer.apply_gradients(zip(gradients, variables, strict=True), name="step")
+    return graph
+
+
+@pytest.mark.parametrize("by", ["norm", "value", "nothing"])
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        ("act", ()),
+        ("squashed", ()),
+        ("first", ("of_tanh",)),
+        ("one", ("w",)),
+        ("two", ("last",)),
+        (("first", "one"), ("of_tanh", "w")),
+    ],
+)
+def test_a_bypass_takes_the_gradients_of_no_weight_for_those_of_what_is_read_instead(
+    what: Any, left: tuple[str, ...], by: str
+) -> None:
+    """Nor does a weight of the part train on without a word: what reads its gradient is named."""
+    graph = clipped(by=by)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    reported = str(editor.bypass(what, gradients=True))
+    assert ("as before; compute gradients again before you train" in reported) == bool(left)
+    before = [op for op in graph.get_operations() if op.type.endswith("ApplyGradientDescent")]
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        variables = v1.trainable_variables()
+        new = tf.gradients(graph.get_tensor_by_name("loss:0"), variables)
+        assert {v.op.name for v, each in zip(variables, new, strict=True) if each is None} == {
+            *left
+        }
+        session.run(v1.global_variables_initializer())
+        for op, each in zip(before, new, strict=True):
+            if each is not None:
+                read = clipped_from(op.inputs[2])
+                assert np.allclose(*session.run([read, each], {"x:0": X}), atol=1e-6)
+            else:
+                assert clipped_from(op.inputs[2]).shape == (4, 4)
+
+
+def clipped_from(tensor: tf.Tensor) -> tf.Tensor:
+    """The gradient that was clipped."""
+    while "grad" not in tensor.op.name:
+        tensor = next(each for each in tensor.op.inputs if each.shape.rank)
+    return tensor
