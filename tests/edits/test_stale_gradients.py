@@ -5,6 +5,7 @@ TensorFlow's own are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
 
 X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
 SAYS = "stay as they were; compute them again before you train."
@@ -672,3 +674,94 @@ def clipped_from(tensor: tf.Tensor) -> tf.Tensor:
     while "grad" not in tensor.op.name:
         tensor = next(each for each in tensor.op.inputs if each.shape.rank)
     return tensor
+
+
+@pytest.mark.parametrize("gated", [False, True], ids=["free", "gated"])
+@pytest.mark.parametrize("logged", [False, True], ids=["alone", "logged"])
+@pytest.mark.parametrize(
+    ("minimized", "at"),
+    [
+        *(("loss", at) for at in ("loss", "data", "penalty")),
+        *(("total", at) for at in ("loss", "data", "penalty", "same", "total")),
+    ],
+)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.square),
+        lambda e, at: e.bypass(at, "penalty/half:0" if at == "penalty" else None),
+        lambda e, at: e.bypass(at, "data:0" if at == "loss" else None, gradients=True),
+        lambda e, at: e.replace(at, lambda *tensors: 3.0 * tensors[0]),
+        lambda e, at: e.reroute(f"{at}:0", "penalty/half:0"),
+    ],
+    ids=["insert", "bypass", "bypass with gradients", "replace", "reroute"],
+)
+def test_the_gradients_of_a_sum_of_losses_are_carried_or_said(
+    edit: Any, at: str, minimized: str, logged: bool, gated: bool
+) -> None:
+    """A sum hands its gradient on as it is, so no gradient op is named after it."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        data = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="data")
+        penalty = tf.multiply(0.1, tf.nn.l2_loss(w, name="penalty/half"), name="penalty")
+        loss = tf.add(data, penalty, name="loss")
+        total = tf.add_n([tf.identity(loss, name="same"), data], name="total")
+        if logged:
+            for name, each in ("data", data), ("loss", loss):
+                v1.summary.scalar(f"of_{name}", each)
+            v1.train.ExponentialMovingAverage(0.9).apply([data])
+        gates = v1.train.Optimizer.GATE_OP if gated else v1.train.Optimizer.GATE_NONE
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        optimizer.minimize(
+            {"loss": loss, "total": total}[minimized], gate_gradients=gates, name="step"
+        )
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    try:
+        reported = str(edit(editor, at))
+    except GraphEditError:
+        return
+    said = SAYS in reported or "compute gradients again" in reported
+    assert said or same_gradients(graph, f"{minimized}:0")
+
+
+@pytest.mark.parametrize("at", ["sign", "before", "after"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.square),
+        lambda e, at: e.bypass(at),
+        lambda e, at: e.replace(at, tf.tanh),
+        lambda e, _: e.replace_all("Sin(x)", "Square(x)"),
+    ],
+    ids=["insert", "bypass", "replace", "replace all"],
+)
+def test_a_rounding_that_was_given_a_gradient_has_one(edit: Any, at: str) -> None:
+    """As a straight-through estimator has it, by `gradient_override_map`."""
+    name = "GradientOfARounding"
+    with suppress(KeyError):  # it is registered once
+        tf.RegisterGradient(name)(lambda _, gradient: gradient)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        before = tf.sin(tf.matmul(x, w), name="before")
+        with graph.gradient_override_map({"Sign": name}):
+            signs = tf.sign(before, name="sign")
+        loss = tf.reduce_mean(tf.square(tf.sin(signs, name="after")), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert SAYS in str(edit(editor, at)) or same_gradients(graph)
+
+
+def test_what_is_made_of_a_loss_for_a_summary_is_not_minimized() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+        v1.summary.scalar("of_loss", loss)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    reported = str(editor.insert("loss:0", tf.math.log))
+    assert CARRIES not in reported
+    assert SAYS not in reported
+    assert same_gradients(graph)

@@ -95,6 +95,8 @@ def gradient_path(
     if len(index.dtypes(op)) != 1 or may_run_in_frames(index, [op]) or backward.has_second_order:
         return None
     own = set(backward.by_owner.get(op, ()))
+    if own and not part and backward.is_end(op):
+        return None  # a loss is minimized itself, whatever is made of it for others
     own_of_part = own.union(*(backward.by_owner.get(each, ()) for each in part))
     consumers = {consumer for consumer in index.consumer_lists[op] if consumer not in backward.ops}
     value_consumers = set(index.consumer_lists[op]) & backward.ops - own_of_part
