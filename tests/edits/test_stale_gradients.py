@@ -765,3 +765,39 @@ def test_what_is_made_of_a_loss_for_a_summary_is_not_minimized() -> None:
     assert CARRIES not in reported
     assert SAYS not in reported
     assert same_gradients(graph)
+
+
+@pytest.mark.parametrize("at", ["mm", "act", "soft", "out", "square", "data"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.sin),
+        lambda e, at: e.replace(at, lambda *tensors: tf.sin(tensors[0])),
+        lambda e, at: e.bypass(at, gradients=True),
+    ],
+    ids=["insert", "replace", "bypass"],
+)
+def test_of_a_tape_stale_gradients_are_said_also_where_no_op_is_named_after_them(
+    edit: Any, at: str
+) -> None:
+    w, v = (tf.Variable(np.eye(4, dtype=np.float32) * k) for k in (0.5, 0.7))
+
+    @tf.function(input_signature=[tf.TensorSpec([5, 4], tf.float32, name="x")])
+    def step(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            act = tf.tanh(tf.matmul(x, w, name="mm"), name="act")
+            out = tf.matmul(tf.nn.softplus(act * 2.0, name="soft"), v, name="out")
+            data = tf.reduce_mean(tf.square(out, name="square"), name="data")
+            loss = tf.add(data, 0.01 * tf.nn.l2_loss(w), name="loss")
+        return loss, tf.argmax(out, 1), tape.gradient(loss, [w, v])
+
+    editor = tgw.edit(step)
+    try:
+        reported = str(edit(editor, at))
+        assert SAYS in reported or "as before; compute gradients again" in reported
+    except GraphEditError:
+        assert at in ("mm", "out", "data")
+    else:
+        editor.undo()
+    # What is made of the result for callers leaves the gradients right.
+    assert SAYS not in str(editor.insert("loss:0", tf.math.log))

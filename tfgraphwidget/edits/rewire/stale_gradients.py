@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     GRADIENT_SUMS,
     HANDLES,
     HANDS_GRADIENT_ON,
+    IDENTITY,
     SAME_GRADIENT,
     TRAINABLE,
     WITHOUT_GRADIENT,
@@ -44,6 +45,7 @@ Tensor = tuple[int, int]
 
 _DIFFERENTIABLE = ("float", "bfloat", "half", "complex", "resource", "variant")
 """What the dtypes begin with that gradients go through."""
+_OF_TAPE = "gradient_tape/"
 _NO_VALUE = frozenset(
     {"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"}
 )
@@ -196,15 +198,30 @@ class BackwardOps:
 
     def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
         """Whether the gradient of a tensor can come from one op only, and is there: what is
-        differentiated has none.
+        differentiated has none. A tape gives many gradient ops no name that says whose they are, so
+        the same is asked of what the tensor is made of.
         """
-        while list(self._differentiable_consumers(tensor[0])) == [op]:
-            if tensor[0] in self.by_owner:
-                return self._hands_on(op) or not self.is_end(tensor[0])
-            if self.index.types[tensor[0]] not in SAME_GRADIENT:
-                return False
-            op, tensor = tensor[0], self.index.input_tensors(tensor[0])[0]
+        index, queue, visited = self.index, [(tensor[0], op)], set[int]()
+        while queue:
+            source, reader = queue.pop()
+            if source in visited or list(self._differentiable_consumers(source)) != [reader]:
+                continue
+            visited.add(source)
+            if source not in self.by_owner:
+                read = [of[0] for of in index.input_tensors(source) if is_differentiable(index, of)]
+                queue += () if has_no_gradient(index, source) else [(of, source) for of in read]
+            elif self._hands_on(reader) or not self.is_end(source):
+                return not self._is_result_of_a_function(op)
         return False
+
+    def _is_result_of_a_function(self, op: int) -> bool:
+        """Whether an op only gives callers a value, in a function that a tape differentiates in."""
+        index = self.index
+        return (
+            index.types[op] in IDENTITY
+            and not index.consumer_lists[op]
+            and any(_OF_TAPE in index.names[each] for each in self.ops)
+        )
 
     def _hands_on(self, op: int) -> bool:
         """Whether the gradient by an input can be that of the op itself, which leaves no trace."""
@@ -246,7 +263,10 @@ class BackwardOps:
 
     def _is_first(self, gradient: int) -> bool:
         """Whether gradients were begun with an op: ones in the shape of what is differentiated."""
-        return gradient not in self.owner and bool(self.index.input_lists[gradient])
+        is_of_tape = _OF_TAPE in self.index.names[gradient]  # which names few ops after others
+        return (
+            gradient not in self.owner and bool(self.index.input_lists[gradient]) and not is_of_tape
+        )
 
     def _differentiable_consumers(self, op: int) -> Iterator[int]:
         """The forward ops that the derivative of an op goes on to."""
@@ -254,6 +274,11 @@ class BackwardOps:
         for consumer in index.consumer_lists[op]:
             if consumer in self.ops or has_no_gradient(index, consumer):
                 continue
+            if not any(
+                is_differentiable(index, (consumer, port))
+                for port in range(len(index.dtypes(consumer)))
+            ):
+                continue  # a summary, a comparison
             if any(
                 tensor[0] == op and is_differentiable(index, tensor)
                 for tensor in index.input_tensors(consumer)
