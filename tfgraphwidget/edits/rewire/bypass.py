@@ -34,7 +34,6 @@ from tfgraphwidget.graph import (
     CONTROL,
     ENTER,
     EXIT,
-    HANDS_GRADIENT_ON,
     MERGE,
     NEXT,
     PRINTS,
@@ -143,10 +142,8 @@ class Bypass(Rewire):
             return moves
         gradient_ops = None
         if self.gradients:
+            moves.carries_gradients = True
             gradient_ops = gradients_of(index, part.mask, context.new_names)
-            moves.carries_gradients = not _has_unnamed_gradients(
-                index, part, gradient_ops, context.new_names
-            )
             _leave_out(whole, gradient_ops.mask)
         parts = [part] if isinstance(self.by, tuple) and self.by else connected_parts(index, part)
         backward = gradient_mask(index, context.new_names)
@@ -562,22 +559,6 @@ def _is_bookkeeping(
         return not is_value and not any(_fits(moves, tensor, way) for way in boundary.entering)
 
     return bool(boundary.leaving) and all(is_aside(tensor) for tensor in boundary.leaving)
-
-
-def _has_unnamed_gradients(
-    index: GraphIndex, part: Selection, backward: GradientOps, renamed: Mapping[str, str]
-) -> bool:
-    """Whether a tape may have named gradient ops of a part after nothing: those of single ops."""
-    if not any(scope.endswith("gradient_tape/") for scope in backward.scopes):
-        return False
-    owners = gradient_owners(index, np.flatnonzero(backward.mask).tolist(), renamed)
-    return any(
-        op not in owners
-        and bool(index.input_lists[op])
-        and index.types[op] not in HANDS_GRADIENT_ON
-        and is_differentiable(index, (op, 0))
-        for op in part.ids
-    )
 
 
 def _input_gradients(
