@@ -75,6 +75,18 @@ def colocated_with(node: NodeDef) -> list[str]:
     return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
 
 
+def colocate(node: NodeDef, ops: Iterable[str]) -> None:
+    """Let a NodeDef stand beside the ops of some names, and beside no other ones.
+
+    TensorFlow imports no graph in which one of them is missing.
+    """
+    others = [value for value in node.attr["_class"].list.s if not colocation(value)]
+    values = [*others, *(f"loc:@{name}".encode() for name in ops)]
+    del node.attr["_class"]
+    if values:
+        node.attr["_class"].list.s[:] = values
+
+
 def colocation(value: bytes) -> str:
     """The name of the op in one entry of a `_class` attribute, "loc:@name"; "" for an entry of
     another kind. That of a damaged file may be no UTF-8, and then names no op that there is.

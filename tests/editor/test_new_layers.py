@@ -443,3 +443,23 @@ def test_a_model_of_several_outputs_is_rebuilt(model: Callable[[], Any]) -> None
     editor = tgw.edit(original)
     for each, result in zip(expected, keras.tree.flatten(editor.to_keras()(feeds)), strict=True):
         np.testing.assert_array_equal(each, result)
+
+
+def test_a_model_with_a_state_is_said_in_layers_and_keeps_it() -> None:
+    keras.utils.set_random_seed(0)
+    x = keras.Input(batch_shape=(2, 5, 3))
+    y = keras.layers.LSTM(4, stateful=True, name="recurrent")(x)
+    model = keras.Model(x, keras.layers.Dense(2, name="last")(y))
+    batch = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+    model(batch)
+    states = [state.numpy() for state in model.get_layer("recurrent").states]
+    editor = tgw.edit(model)
+    editor.insert(editor.find("last").outputs[0], keras.layers.ReLU(name="new"))
+    again = editor.to_keras()
+    for state, before in zip(model.get_layer("recurrent").states, states, strict=True):
+        assert np.array_equal(state.numpy(), before)
+    expected = editor.to_module()(batch)
+    for state, before in zip(model.get_layer("recurrent").states, states, strict=True):
+        assert not np.array_equal(state.numpy(), before)
+        state.assign(before)
+    assert np.allclose(again(batch), expected, atol=1e-6)

@@ -73,6 +73,60 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     assert "by=editor.ops(" in editor.history.lines[0] or 'by=["Square"]' in editor.history.lines[0]
 
 
+def named_as_types() -> tf.Graph:
+    """x -> act -> same -> Tanh -> Softplus -> loss, with a step of training."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", initializer=np.full((2, 2), 0.3, np.float32))
+        same = tf.identity(tf.nn.relu(tf.matmul(x, w), name="act"), name="same")
+        y = tf.nn.softplus(tf.tanh(same, name="Tanh"), name="Softplus")
+        loss = tf.reduce_mean(tf.square(y), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+    return graph
+
+
+def test_an_op_that_is_named_as_its_type_is_said_to_be_read() -> None:
+    editor = tgw.edit(named_as_types())
+    assert "'Tanh' is an op of the graph" in str(editor.replace("act", "Tanh"))
+    editor.undo()
+    assert "is an op of the graph" not in str(editor.replace("act", "Sin"))
+    editor.undo()
+    assert "is an op of the graph" not in str(editor.replace("act", editor.ops("Tanh")))
+
+
+@pytest.mark.parametrize("options", [{"name": "new"}, {"into": "new"}])
+def test_a_name_for_a_new_op_says_that_a_type_is_meant(options: dict[str, str]) -> None:
+    editor = tgw.edit(named_as_types())
+    new = editor.replace("act", "Tanh", **options).added[0]
+    assert new.startswith("new")
+    assert editor.graph.get_operation_by_name(new).type == "Tanh"
+    assert editor.ops(new).inputs == editor.ops("act").inputs
+
+
+def test_attributes_for_a_new_op_say_that_a_type_is_meant() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        tf.nn.leaky_relu(tf.tanh(x, name="act"), name="LeakyRelu")
+    report = tgw.edit(graph).replace("act", "LeakyRelu", alpha=0.5)
+    assert len(report.added) == 1
+
+
+@pytest.mark.parametrize("remove", [False, True])
+@pytest.mark.parametrize("what", ["same", "Tanh"])
+def test_the_gradients_of_what_takes_the_place_read_what_that_reads(
+    what: str, remove: bool
+) -> None:
+    graph = named_as_types()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    editor.replace(what, editor.ops("Softplus"), remove=remove)
+    index = editor._core.index
+    forward, gradient = (
+        index.input_tensors(index.ids[name])[0]
+        for name in ("Softplus", "gradients/Softplus_grad/Sigmoid")
+    )
+    assert forward == gradient
+
+
 def test_gradients_of_what_is_replaced_are_named() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], name="x")

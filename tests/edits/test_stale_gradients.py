@@ -5,6 +5,7 @@ TensorFlow's own are others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
 
 X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
 SAYS = "stay as they were; compute them again before you train."
@@ -223,6 +225,33 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
     editor.undo()
     assert {name: read for name, read in inputs(editor).items() if name in before} == before
     assert same_gradients(graph)
+
+
+def beside_what_it_reads(tensor: tf.Tensor) -> tf.Tensor:
+    """Three ops on the device of what they read."""
+    with v1.colocate_with(tensor):
+        return tensor * tf.random.stateless_uniform([4], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e: e.insert("act:0", beside_what_it_reads),
+        lambda e: e.call("act:0", beside_what_it_reads),
+        lambda e: e.replace("act", beside_what_it_reads, remove=True),
+        lambda e: e.replace("act", "Tanh"),
+        lambda e: e.replace("y", "Mul", remove=True),
+        lambda e: e.replace_all("LeakyRelu(x)", beside_what_it_reads),
+        lambda e: e.replace_all("Sub(x, y)", "AddV2(x, Tanh(y))"),
+    ],
+    ids=["insert", "call", "replace", "type", "types", "replace all", "pattern"],
+)
+def test_what_tensorflow_exports_after_an_edit_it_imports(edit: Any) -> None:
+    """No new op, of the gradients neither, is colocated with an op that is not there."""
+    graph = trained()
+    edit(tgw.edit(graph, session=v1.Session(graph=graph)))
+    with tf.Graph().as_default():
+        tf.import_graph_def(graph.as_graph_def(), name="")
 
 
 def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
@@ -579,3 +608,196 @@ def test_the_gradients_of_a_renamed_clone_are_not_those_of_the_original(tmp_path
         for change in editor.history[-1].patch.changed
         if change.name.startswith("copy/")
     ]
+
+
+def clipped(*, by: str) -> tf.Graph:
+    """x -> one -> act -> two -> loss, with w as it is or through an op, and clipped gradients."""
+    with tf.Graph().as_default() as graph:
+        rng = np.random.default_rng(1)
+        w, of_tanh, last = (
+            v1.get_variable(name, initializer=rng.normal(size=(4, 4)).astype(np.float32))
+            for name in ("w", "of_tanh", "last")
+        )
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        scaled = tf.matmul(x, tf.tanh(of_tanh, name="squashed"), name="first")
+        act = tf.tanh(tf.matmul(scaled, w, name="one"), name="act")
+        loss = tf.reduce_mean(tf.square(tf.matmul(act, last, name="two")), name="loss")
+        variables = v1.trainable_variables()
+        gradients = tf.gradients(loss, variables)
+        if by == "norm":
+            gradients, _ = tf.clip_by_global_norm(gradients, 0.5)
+        elif by == "value":
+            gradients = [tf.clip_by_value(each, -0.01, 0.01) for each in gradients]
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        optimizer.apply_gradients(zip(gradients, variables, strict=True), name="step")
+    return graph
+
+
+@pytest.mark.parametrize("by", ["norm", "value", "nothing"])
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        ("act", ()),
+        ("squashed", ()),
+        ("first", ("of_tanh",)),
+        ("one", ("w",)),
+        ("two", ("last",)),
+        (("first", "one"), ("of_tanh", "w")),
+    ],
+)
+def test_a_bypass_takes_the_gradients_of_no_weight_for_those_of_what_is_read_instead(
+    what: Any, left: tuple[str, ...], by: str
+) -> None:
+    """Nor does a weight of the part train on without a word: what reads its gradient is named."""
+    graph = clipped(by=by)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    reported = str(editor.bypass(what, gradients=True))
+    assert ("as before; compute gradients again before you train" in reported) == bool(left)
+    before = [op for op in graph.get_operations() if op.type.endswith("ApplyGradientDescent")]
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        variables = v1.trainable_variables()
+        new = tf.gradients(graph.get_tensor_by_name("loss:0"), variables)
+        assert {v.op.name for v, each in zip(variables, new, strict=True) if each is None} == {
+            *left
+        }
+        session.run(v1.global_variables_initializer())
+        for op, each in zip(before, new, strict=True):
+            if each is not None:
+                read = clipped_from(op.inputs[2])
+                assert np.allclose(*session.run([read, each], {"x:0": X}), atol=1e-6)
+            else:
+                assert clipped_from(op.inputs[2]).shape == (4, 4)
+
+
+def clipped_from(tensor: tf.Tensor) -> tf.Tensor:
+    """The gradient that was clipped."""
+    while "grad" not in tensor.op.name:
+        tensor = next(each for each in tensor.op.inputs if each.shape.rank)
+    return tensor
+
+
+@pytest.mark.parametrize("gated", [False, True], ids=["free", "gated"])
+@pytest.mark.parametrize("logged", [False, True], ids=["alone", "logged"])
+@pytest.mark.parametrize(
+    ("minimized", "at"),
+    [
+        *(("loss", at) for at in ("loss", "data", "penalty")),
+        *(("total", at) for at in ("loss", "data", "penalty", "same", "total")),
+    ],
+)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.square),
+        lambda e, at: e.bypass(at, "penalty/half:0" if at == "penalty" else None),
+        lambda e, at: e.bypass(at, "data:0" if at == "loss" else None, gradients=True),
+        lambda e, at: e.replace(at, lambda *tensors: 3.0 * tensors[0]),
+        lambda e, at: e.reroute(f"{at}:0", "penalty/half:0"),
+    ],
+    ids=["insert", "bypass", "bypass with gradients", "replace", "reroute"],
+)
+def test_the_gradients_of_a_sum_of_losses_are_carried_or_said(
+    edit: Any, at: str, minimized: str, logged: bool, gated: bool
+) -> None:
+    """A sum hands its gradient on as it is, so no gradient op is named after it."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        data = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="data")
+        penalty = tf.multiply(0.1, tf.nn.l2_loss(w, name="penalty/half"), name="penalty")
+        loss = tf.add(data, penalty, name="loss")
+        total = tf.add_n([tf.identity(loss, name="same"), data], name="total")
+        if logged:
+            for name, each in ("data", data), ("loss", loss):
+                v1.summary.scalar(f"of_{name}", each)
+            v1.train.ExponentialMovingAverage(0.9).apply([data])
+        gates = v1.train.Optimizer.GATE_OP if gated else v1.train.Optimizer.GATE_NONE
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        optimizer.minimize(
+            {"loss": loss, "total": total}[minimized], gate_gradients=gates, name="step"
+        )
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    try:
+        reported = str(edit(editor, at))
+    except GraphEditError:
+        return
+    said = SAYS in reported or "compute gradients again" in reported
+    assert said or same_gradients(graph, f"{minimized}:0")
+
+
+@pytest.mark.parametrize("at", ["sign", "before", "after"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.square),
+        lambda e, at: e.bypass(at),
+        lambda e, at: e.replace(at, tf.tanh),
+        lambda e, _: e.replace_all("Sin(x)", "Square(x)"),
+    ],
+    ids=["insert", "bypass", "replace", "replace all"],
+)
+def test_a_rounding_that_was_given_a_gradient_has_one(edit: Any, at: str) -> None:
+    """As a straight-through estimator has it, by `gradient_override_map`."""
+    name = "GradientOfARounding"
+    with suppress(KeyError):  # it is registered once
+        tf.RegisterGradient(name)(lambda _, gradient: gradient)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        before = tf.sin(tf.matmul(x, w), name="before")
+        with graph.gradient_override_map({"Sign": name}):
+            signs = tf.sign(before, name="sign")
+        loss = tf.reduce_mean(tf.square(tf.sin(signs, name="after")), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert SAYS in str(edit(editor, at)) or same_gradients(graph)
+
+
+def test_what_is_made_of_a_loss_for_a_summary_is_not_minimized() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", initializer=np.full((4, 4), 0.5, np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+        v1.summary.scalar("of_loss", loss)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    reported = str(editor.insert("loss:0", tf.math.log))
+    assert CARRIES not in reported
+    assert SAYS not in reported
+    assert same_gradients(graph)
+
+
+@pytest.mark.parametrize("at", ["mm", "act", "soft", "out", "square", "data"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda e, at: e.insert(f"{at}:0", tf.sin),
+        lambda e, at: e.replace(at, lambda *tensors: tf.sin(tensors[0])),
+        lambda e, at: e.bypass(at, gradients=True),
+    ],
+    ids=["insert", "replace", "bypass"],
+)
+def test_of_a_tape_stale_gradients_are_said_also_where_no_op_is_named_after_them(
+    edit: Any, at: str
+) -> None:
+    w, v = (tf.Variable(np.eye(4, dtype=np.float32) * k) for k in (0.5, 0.7))
+
+    @tf.function(input_signature=[tf.TensorSpec([5, 4], tf.float32, name="x")])
+    def step(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            act = tf.tanh(tf.matmul(x, w, name="mm"), name="act")
+            out = tf.matmul(tf.nn.softplus(act * 2.0, name="soft"), v, name="out")
+            data = tf.reduce_mean(tf.square(out, name="square"), name="data")
+            loss = tf.add(data, 0.01 * tf.nn.l2_loss(w), name="loss")
+        return loss, tf.argmax(out, 1), tape.gradient(loss, [w, v])
+
+    editor = tgw.edit(step)
+    try:
+        reported = str(edit(editor, at))
+        assert SAYS in reported or "as before; compute gradients again" in reported
+    except GraphEditError:
+        assert at in ("mm", "out", "data")
+    else:
+        editor.undo()
+    # What is made of the result for callers leaves the gradients right.
+    assert SAYS not in str(editor.insert("loss:0", tf.math.log))

@@ -83,6 +83,34 @@ def test_the_outputs_are_the_same_without_variables(
     got[1].close()
 
 
+_OF_EACH_DTYPE = {
+    **{name: [1.5, -2.0, 0.0] for name in ("float16", "float32", "float64", "bfloat16")},
+    **{name: [1, 2, 0] for name in ("int8", "uint8", "int16", "int32", "int64", "uint32")},
+    "complex64": [1 + 2j, 3, 0],
+    "bool": [True, False, True],
+    "string": ["a", "", "b"],
+}
+
+
+@pytest.mark.parametrize("dtype", _OF_EACH_DTYPE)
+def test_a_variable_of_each_dtype_becomes_a_constant(tmp_path: Path, dtype: str) -> None:
+    of_dtype = tf.as_dtype(dtype)
+    with tf.Graph().as_default() as graph:
+        value = tf.constant(_OF_EACH_DTYPE[dtype], of_dtype)
+        variable = v1.get_variable("w", initializer=lambda: value, use_resource=True)
+        tf.identity(variable, name="y")
+    with initialised(graph) as session:
+        expected = session.run("y:0")
+        editor = tgw.edit(graph, session=session)
+        editor.save(tmp_path / "f.pb", outputs="y:0", frozen=True)
+        assert run(tmp_path / "f.pb", "y:0", {}).tolist() == expected.tolist()
+        editor.freeze("y:0")
+        assert editor.session.run("y:0").tolist() == expected.tolist()
+        constant = editor.ops(type="Const").ops[0]
+        editor.set_constant(constant, expected[::-1])
+        assert editor.session.run("y:0").tolist() == expected[::-1].tolist()
+
+
 def test_it_is_cut_at_the_inputs(editor: GraphEditor, session: v1.Session, tmp_path: Path) -> None:
     hidden, wanted = session.run(["net/one/out:0", "net/logits:0"], {"x:0": ONES})
     editor.save(tmp_path / "f.pb", inputs={"h": "net/one/out"}, outputs="net/logits", frozen=True)

@@ -202,11 +202,18 @@ class ArgumentResolver:
         name = self.endpoint(argument)
         return self.op(name) if ops and split_tensor(name)[1] is not None else name
 
-    def is_function(self, argument: object) -> bool:
-        """Whether this is a Python function, or an op type that is not a name in the graph."""
+    def is_function(self, argument: object, *, new: bool = False) -> bool:
+        """Whether this is a Python function, or an op type that is not a name in the graph.
+
+        Args:
+            argument: What a user gave.
+            new: Whether new ops are asked for: a name in the graph may be an op type then.
+        """
         if not isinstance(argument, str):
             return callable(argument) and not isinstance(argument, Selection)
         is_name = argument in self._index.ids or edits.rewire.is_scope(self._index, argument)
+        if is_name and new:
+            return self._index.typing.definition(argument) is not None
         return not is_name and argument.isidentifier() and argument[0].isupper()
 
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:

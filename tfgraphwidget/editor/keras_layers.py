@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -274,6 +275,19 @@ def _outside(patch: Patch) -> Sequence[str]:
     return [name for name in read if split_tensor(name)[0] not in own]
 
 
+@contextmanager
+def _keep_state(variables: Iterable[Any]) -> Iterator[None]:
+    """Put back what is not trained, such as the state of a recurrent layer, after a run writes
+    it.
+    """
+    values = [(variable, variable.numpy()) for variable in variables if not variable.trainable]
+    try:
+        yield
+    finally:
+        for variable, value in values:
+            variable.assign(value)
+
+
 def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     """Raise GraphEditError when a model does not compute what the edited function does; tried on
     random numbers.
@@ -286,15 +300,18 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     batch = [
         rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs
     ]
-    results = model(
-        keras.tree.pack_sequence_as(functional_boundary(model)[0], batch), training=False
-    )
+    module = executor.edited_module("edited")
+    with _keep_state(module.variables):
+        results = model(
+            keras.tree.pack_sequence_as(functional_boundary(model)[0], batch), training=False
+        )
     keys = list(executor.inputs_and_outputs[1])
     if isinstance(results, dict):
         outputs = results
     else:
         outputs = dict(zip(keys, keras.tree.flatten(results), strict=True))
-    expected = executor.edited_module("edited").signature(*batch)
+    with _keep_state(module.variables):
+        expected = module.signature(*batch)
     for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(

@@ -105,9 +105,12 @@ class Resolver(Protocol):
     def marked_ops(self) -> tuple[str, ...]:
         """The ops of the marked boundary."""
 
-    def is_function(self, argument: object) -> bool:
+    def is_function(self, argument: object, *, new: bool = False) -> bool:
         """Whether what an `argument` says is a Python function or an op type, rather than ops of
         the graph.
+
+        Args:
+            new: Whether new ops are asked for, whatever the graph has by that name.
         """
 
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:

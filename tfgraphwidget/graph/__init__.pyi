@@ -168,6 +168,7 @@ from .op_types import GATHERS as GATHERS
 from .op_types import GRADIENT_SUMS as GRADIENT_SUMS
 from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
+from .op_types import HANDS_GRADIENT_ON as HANDS_GRADIENT_ON
 from .op_types import HANDS_ON as HANDS_ON
 from .op_types import HOLDERS_OF_SHAPED_TENSORS as HOLDERS_OF_SHAPED_TENSORS
 from .op_types import IDENTITY as IDENTITY

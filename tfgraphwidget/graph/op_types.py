@@ -457,6 +457,8 @@ SAME_GRADIENT = IDENTITY | {
     "PreventGradient",
     "Print",
 }
+# What arrives as their gradient can be that of each input, as it is.
+HANDS_GRADIENT_ON = SAME_GRADIENT | GRADIENT_SUMS | {"Add", "AddV2", "Sub", "BiasAdd"}
 # A batch normalization multiplies their outputs by channel, so it can be folded into their weights.
 FOLDABLE_LAYERS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
 # The op of a layer that does its main work; there is one for each layer.

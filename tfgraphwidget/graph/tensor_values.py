@@ -205,6 +205,8 @@ def to_array(value: object, name: str) -> np.ndarray | None:
     if name == "string":
         return _strings(value)
     dtype = numpy_dtype(name)
+    if array.dtype == dtype:  # numpy has no kind for bfloat16
+        return array
     kind = array.dtype.kind
     if kind not in _KINDS or (kind == "b") != (dtype.kind == "b"):
         if array.size or kind == "O":

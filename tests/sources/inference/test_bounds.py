@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, op_def_pb2
@@ -190,6 +191,32 @@ def test_large_constants_that_no_shape_hangs_on_are_taken_in() -> None:
     assert editor.graph.get_tensor_by_name("c:0").shape == [1 << 40]
     small = tgw.edit(graph_of(*fill(5), *summed("fill")))
     assert small.graph.get_tensor_by_name("y:0").shape == [5]
+
+
+def counted(last: int) -> v1.GraphDef:
+    """A tensor whose shape hangs on the sum of a range up to a computed number."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        limit = tf.maximum(tf.cast(tf.constant(last - 1, tf.int64), tf.int32) + 1, 1)
+        tf.reshape(x, [tf.reduce_sum(tf.range(limit))], name="y")
+    return graph.as_graph_def()
+
+
+def test_a_range_up_to_a_small_number_that_is_computed_is_taken_in() -> None:
+    assert tgw.edit(counted(3)).graph.get_tensor_by_name("y:0").shape == [3]
+    with pytest.raises(NotRunnable, match="more numbers than TensorFlow can compute a shape from"):
+        _ = tgw.edit(counted(1 << 30)).graph
+
+
+@pytest.mark.parametrize("points", [1, 24, 5000])
+def test_a_file_with_numbers_at_equal_distances_runs(points: int) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, points], name="x")
+        tf.add(x, tf.linspace(-1.0, 1.0, points), name="y")
+    session = tgw.edit(graph.as_graph_def()).session
+    assert session is not None
+    given = session.run("y:0", {"x:0": np.zeros([1, points])})
+    assert np.allclose(given[0], np.linspace(-1.0, 1.0, points), atol=1e-6)
 
 
 def test_a_shape_of_more_dimensions_than_there_can_be_is_not_known() -> None:

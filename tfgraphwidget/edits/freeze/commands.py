@@ -62,7 +62,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs_notice,
 )
-from tfgraphwidget.naming import colocated_with, names_text, split_tensor
+from tfgraphwidget.naming import colocate, colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
@@ -441,10 +441,7 @@ def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     """A NodeDef that is to be on the device of those ops only that have some names."""
     after = type(node)()
     after.CopyFrom(node)
-    colocations = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
-    del after.attr["_class"]
-    if colocations:
-        after.attr["_class"].list.s[:] = colocations
+    colocate(after, [name for name in colocated_with(node) if name in names])
     return NodeChange(node, after)
 
 

@@ -46,7 +46,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs,
 )
-from tfgraphwidget.naming import colocated_with, names_text, split_input, take_free_name
+from tfgraphwidget.naming import colocate, colocated_with, names_text, split_input, take_free_name
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
@@ -542,7 +542,4 @@ def _drop_colocation(node: NodeDef, inside: Iterable[str]) -> None:
     """Let a NodeDef stand beside nothing that is not there."""
     beside = colocated_with(node)
     if beside:
-        colocations = [f"loc:@{name}".encode() for name in beside if name in inside]
-        del node.attr["_class"]
-        if colocations:
-            node.attr["_class"].list.s[:] = colocations
+        colocate(node, [name for name in beside if name in inside])

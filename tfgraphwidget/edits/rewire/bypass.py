@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any
 
@@ -16,10 +16,12 @@ from tfgraphwidget.edits.freeze.commands import without_training
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
+from tfgraphwidget.edits.rewire.carried_gradients import givers, trained_by
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
 from tfgraphwidget.edits.rewire.gradients import (
     GradientOps,
     gradient_mask,
+    gradient_owners,
     gradients_of,
     possible_gradient_notes,
 )
@@ -138,14 +140,17 @@ class Bypass(Rewire):
             what = " has no consumers" if part.ids else " holds no ops"
             moves.nothing = part_text(self.what) + what + ", so there is nothing to bypass."
             return moves
+        gradient_ops = None
         if self.gradients:
             moves.carries_gradients = True
-            _leave_out(whole, self._bypass_gradients(moves, part, context.new_names))
+            gradient_ops = gradients_of(index, part.mask, context.new_names)
+            _leave_out(whole, gradient_ops.mask)
         parts = [part] if isinstance(self.by, tuple) and self.by else connected_parts(index, part)
         backward = gradient_mask(index, context.new_names)
         primary = frozenset(_primary_outputs(index, whole))
         unmatched: list[Tensor] = []
         unread: list[str] = []
+        ways: set[Tensor] = set()
         for each in parts:
             boundary = whole if len(parts) == 1 else whole.of(each.mask)
             if not boundary.leaving and not boundary.waiting:
@@ -154,8 +159,10 @@ class Bypass(Rewire):
                 unmatched += boundary.leaving
             else:
                 unmatched += self._bypass_part(
-                    context, moves, boundary, each, alone=len(parts) == 1
+                    context, moves, boundary, each, ways, alone=len(parts) == 1
                 )
+        if gradient_ops is not None:
+            self._bypass_gradients(moves, part, gradient_ops, ways, context.new_names)
         outside = Boundary(index, part.mask).leaving.values()
         slots = [slot for each in outside for slot in each if slot not in moves.inputs]
         consumers = list(dict.fromkeys(index.names[op] for op, _ in slots))
@@ -168,16 +175,22 @@ class Bypass(Rewire):
         moves: EdgeMoves,
         boundary: Boundary,
         part: Selection,
+        all_ways: set[Tensor],
         *,
         alone: bool,
     ) -> list[Tensor]:
-        """Move the consumers of ops that hang together; the outputs whose consumers stay."""
+        """Move the consumers of ops that hang together; the outputs whose consumers stay.
+
+        Args:
+            all_ways: To these are added the tensors that are read in place of outputs.
+        """
         try:
             ways = self._ways(moves, boundary)
         except GraphEditError as error:
             if not alone:  # the fixes name a tensor for all parts
                 error.fixes = ()
             raise
+        all_ways.update(ways.values())
         for tensor, way in ways.items():
             moves.inputs.update(dict.fromkeys(boundary.leaving[tensor], way))
             if moves.tensor_name(tensor) in context.external_tensors:
@@ -249,12 +262,18 @@ class Bypass(Rewire):
         return {tensor: self._only_way(moves, tensor, boundary) for tensor in leaving}
 
     def _bypass_gradients(
-        self, moves: EdgeMoves, part: Selection, renamed: Mapping[str, str]
-    ) -> Mask:
-        """Connect the consumers of the gradient of each input to the gradient of the output; the
-        gradient ops.
+        self,
+        moves: EdgeMoves,
+        part: Selection,
+        backward: GradientOps,
+        ways: Collection[Tensor],
+        renamed: Mapping[str, str],
+    ) -> None:
+        """Connect the consumers of the gradient of each input to the gradient of the output.
+
+        Args:
+            ways: The inputs that are read in place of outputs.
         """
-        backward = gradients_of(moves.index, part.mask, renamed)
         parts = [
             (each, gradients_of(moves.index, each.mask, renamed))
             for each in connected_parts(moves.index, part)
@@ -264,15 +283,34 @@ class Bypass(Rewire):
             # Of a tape, which names them after the scope of all parts.
             parts = [(part, backward)]
         for each, gradients in parts:
-            self._bypass_gradients_of(moves, each, gradients)
-        return backward.mask
+            self._bypass_gradients_of(moves, each, gradients, ways, renamed)
 
     def _bypass_gradients_of(
-        self, moves: EdgeMoves, part: Selection, backward: GradientOps
+        self,
+        moves: EdgeMoves,
+        part: Selection,
+        backward: GradientOps,
+        ways: Collection[Tensor],
+        renamed: Mapping[str, str],
     ) -> None:
         for scope in backward.scopes:
             boundary = Boundary(moves.index, part.mask | backward.mask)
-            leaving = _input_gradients(boundary, backward.mask, scope)
+            passed_on = [
+                tensor
+                for tensor in boundary.leaving
+                if backward.mask[tensor[0]] and moves.name(tensor[0]).startswith(scope)
+            ]
+            leaving = _input_gradients(boundary, passed_on, scope, ways, renamed)
+            others = sorted(
+                {op for t in passed_on if t not in leaving for op, _ in boundary.leaving[t]}
+            )
+            if others:
+                verb = "reads" if len(others) == 1 else "read"
+                moves.notes.append(
+                    f"{names_text([moves.name(op) for op in others])} {verb} gradients of "
+                    + part_text(self.what)
+                    + " as before; compute gradients again before you train."
+                )
             entering = [
                 tensor for tensor in boundary.entering if moves.name(tensor[0]).startswith(scope)
             ]
@@ -521,24 +559,38 @@ def _is_bookkeeping(
     return bool(boundary.leaving) and all(is_aside(tensor) for tensor in boundary.leaving)
 
 
-def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Tensor]:
-    """The gradients that a part passes on: to other gradients, else to what is not an optimizer."""
+def _input_gradients(
+    boundary: Boundary,
+    passed_on: Sequence[Tensor],
+    scope: str,
+    ways: Collection[Tensor],
+    renamed: Mapping[str, str],
+) -> list[Tensor]:
+    """Of the gradients that a part passes on those of what is read in its place: of a variable,
+    those that its optimizer reads; else those that other gradients read, or what is no optimizer.
+    """
     index = boundary.index
-    consumers = {
-        tensor: [op for op, _ in slots]
-        for tensor, slots in boundary.leaving.items()
-        if backward[tensor[0]]
+    consumers = {tensor: [op for op, _ in boundary.leaving[tensor]] for tensor in passed_on}
+    further = {
+        tensor: [op for op in ops if index.names[op].startswith(scope)]
+        for tensor, ops in consumers.items()
     }
-    gradients = [
-        tensor
+    trained = {
+        tensor: trained_by(index, set(ops).difference(further[tensor]))
         for tensor, ops in consumers.items()
-        if any(index.names[op].startswith(scope) for op in ops)
-    ]
-    return gradients or [
-        tensor
-        for tensor, ops in consumers.items()
-        if not any("Apply" in index.types[op] for op in ops)
-    ]
+    }
+    read_instead = set[int]().union(*(givers(index, way) for way in ways))
+    before = traversal.backward(index, [op for op, _ in ways])
+
+    def goes_on(tensor: Tensor) -> bool:
+        owners = gradient_owners(index, further[tensor], renamed)
+        return not owners or bool(before[list(owners)].any())
+
+    return (
+        [tensor for tensor in passed_on if not trained[tensor].isdisjoint(read_instead)]
+        or [tensor for tensor in passed_on if further[tensor] and goes_on(tensor)]
+        or [tensor for tensor in passed_on if not further[tensor] and not trained[tensor]]
+    )
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:

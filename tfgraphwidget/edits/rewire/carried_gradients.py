@@ -16,8 +16,10 @@ nothing is carried, and a sentence says so (`rewire.stale_gradients`).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
@@ -26,7 +28,7 @@ from tfgraphwidget.edits.rewire.stale_gradients import (
     is_differentiable,
     origin,
 )
-from tfgraphwidget.graph import GRADIENT_SUMS, HANDLES, GraphIndex, Shape
+from tfgraphwidget.graph import APPLIES, GRADIENT_SUMS, HANDLES, GraphIndex, Shape, traversal
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -90,6 +92,8 @@ def gradient_path(
     if len(index.dtypes(op)) != 1 or may_run_in_frames(index, [op]) or backward.has_second_order:
         return None
     own = set(backward.by_owner.get(op, ()))
+    if own and not part and backward.is_end(op):
+        return None  # a loss is minimized itself, whatever is made of it for others
     own_of_part = own.union(*(backward.by_owner.get(each, ()) for each in part))
     consumers = {consumer for consumer in index.consumer_lists[op] if consumer not in backward.ops}
     value_consumers = set(index.consumer_lists[op]) & backward.ops - own_of_part
@@ -268,7 +272,7 @@ def _by_consumers(
     goes_to = _destinations(backward, reading)
     if not goes_to:
         return candidates
-    return [k for k in candidates if not goes_to.isdisjoint(_givers(backward.index, sources[k]))]
+    return [k for k in candidates if not goes_to.isdisjoint(givers(backward.index, sources[k]))]
 
 
 def _is_handed_on(
@@ -285,8 +289,8 @@ def _is_handed_on(
     ]
     goes_to = _destinations(backward, reading)
     sources = {tensor for op in part for tensor in index.input_tensors(op) if tensor[0] not in part}
-    givers = set[int]().union(*(_givers(index, source) for source in sources))
-    return bool(reading) and (not goes_to or not goes_to.isdisjoint(givers))
+    given_by = set[int]().union(*(givers(index, source) for source in sources))
+    return bool(reading) and (not goes_to or not goes_to.isdisjoint(given_by))
 
 
 def _destinations(backward: BackwardOps, reading: Sequence[int]) -> set[int]:
@@ -309,7 +313,19 @@ def _destinations(backward: BackwardOps, reading: Sequence[int]) -> set[int]:
     return goes_to
 
 
-def _givers(index: GraphIndex, tensor: Tensor) -> set[int]:
+def trained_by(index: GraphIndex, reading: Iterable[int]) -> set[int]:
+    """The variables that optimizers change by what these ops read, also where it is clipped or
+    scaled before.
+    """
+    after = traversal.forward(index, reading, controls=False)
+    return {
+        index.input_lists[op][0]
+        for op in np.flatnonzero(after).tolist()
+        if APPLIES.fullmatch(index.types[op]) and index.input_lists[op]
+    }
+
+
+def givers(index: GraphIndex, tensor: Tensor) -> set[int]:
     """The op that gives a tensor, those before it that hand it on, and a variable that it reads."""
     ops = {tensor[0], origin(index, tensor)[0]}
     return ops | {each for op in ops for each in index.input_lists[op] if _is_handle(index, each)}

@@ -28,6 +28,8 @@ from tfgraphwidget.edits.rewire.gradients import (
 from tfgraphwidget.graph import (
     GRADIENT_SUMS,
     HANDLES,
+    HANDS_GRADIENT_ON,
+    IDENTITY,
     SAME_GRADIENT,
     TRAINABLE,
     WITHOUT_GRADIENT,
@@ -44,6 +46,7 @@ Tensor = tuple[int, int]
 
 _DIFFERENTIABLE = ("float", "bfloat", "half", "complex", "resource", "variant")
 """What the dtypes begin with that gradients go through."""
+_OF_TAPE = "gradient_tape/"
 _NO_VALUE = frozenset(
     {"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"}
 )
@@ -171,7 +174,10 @@ class BackwardOps:
         Args:
             tensors: Some of the tensors that it reads.
         """
+        tensors = list(tensors)
         if any(self._has_gradient_by(op, tensor) for tensor in tensors):
+            return True
+        if self._hands_on(op) and any(self._is_at_end(tensor) for tensor in tensors):
             return True
         queue, reached = deque([op]), {op}
         while queue:
@@ -186,22 +192,87 @@ class BackwardOps:
 
     def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
         """Whether the gradient of a tensor can come from one op only, and is there: what is
-        differentiated has none.
+        differentiated has none. A tape gives many gradient ops no name that says whose they are, so
+        the same is asked of what the tensor is made of.
         """
-        while list(self._differentiable_consumers(tensor[0])) == [op]:
-            if tensor[0] in self.by_owner:
-                return True
-            if self.index.types[tensor[0]] not in SAME_GRADIENT:
-                return False
-            op, tensor = tensor[0], self.index.input_tensors(tensor[0])[0]
+        index, queue, visited = self.index, [(tensor[0], op)], set[int]()
+        while queue:
+            source, reader = queue.pop()
+            if source in visited or list(self._differentiable_consumers(source)) != [reader]:
+                continue
+            visited.add(source)
+            if source not in self.by_owner:
+                read = [of[0] for of in index.input_tensors(source) if is_differentiable(index, of)]
+                queue += () if has_no_gradient(index, source) else [(of, source) for of in read]
+            elif self._hands_on(reader) or not self.is_end(source):
+                return not self._is_result_of_a_function(op)
         return False
+
+    def _is_result_of_a_function(self, op: int) -> bool:
+        """Whether an op only gives callers a value, in a function that a tape differentiates in."""
+        index = self.index
+        return (
+            index.types[op] in IDENTITY
+            and not index.consumer_lists[op]
+            and any(_OF_TAPE in index.names[each] for each in self.ops)
+        )
+
+    def _hands_on(self, op: int) -> bool:
+        """Whether the gradient by an input can be that of the op itself, which leaves no trace."""
+        return self.index.types[op] in HANDS_GRADIENT_ON
+
+    def _is_at_end(self, tensor: Tensor) -> bool:
+        """Whether what is differentiated, such as a sum of losses, is a tensor or is made of it by
+        ops that hand gradients on: those that it was begun with arrive there.
+        """
+        index, queue, visited = self.index, [tensor[0]], set[int]()
+        while queue:
+            op = queue.pop()
+            if op in visited:
+                continue
+            visited.add(op)
+            if op in self.by_owner:
+                if self.is_end(op):
+                    return True
+            elif self._hands_on(op):
+                queue += [of[0] for of in index.input_tensors(op) if is_differentiable(index, of)]
+        return False
+
+    def is_end(self, op: int) -> bool:
+        """Whether gradients are taken of what an op gives, or of a sum of that with others."""
+        return any(self._is_first(source) for source in self._arriving_at(op))
+
+    def _arriving_at(self, op: int) -> Iterator[int]:
+        """The gradient ops that the gradient ops of an op read, and what sums of them are of."""
+        index, own = self.index, self.by_owner[op]
+        queue, visited = list(own), set(own)
+        while queue:
+            for source in index.input_lists[queue.pop()]:
+                if source in self.ops and source not in visited:
+                    visited.add(source)
+                    if index.types[source] in GRADIENT_SUMS and source not in self.owner:
+                        queue.append(source)
+                    else:
+                        yield source
+
+    def _is_first(self, gradient: int) -> bool:
+        """Whether gradients were begun with an op: ones in the shape of what is differentiated."""
+        is_of_tape = _OF_TAPE in self.index.names[gradient]  # which names few ops after others
+        return (
+            gradient not in self.owner and bool(self.index.input_lists[gradient]) and not is_of_tape
+        )
 
     def _differentiable_consumers(self, op: int) -> Iterator[int]:
         """The forward ops that the derivative of an op goes on to."""
         index = self.index
         for consumer in index.consumer_lists[op]:
-            if consumer in self.ops or index.types[consumer] in WITHOUT_GRADIENT:
+            if consumer in self.ops or has_no_gradient(index, consumer):
                 continue
+            if not any(
+                is_differentiable(index, (consumer, port))
+                for port in range(len(index.dtypes(consumer)))
+            ):
+                continue  # a summary, a comparison
             if any(
                 tensor[0] == op and is_differentiable(index, tensor)
                 for tensor in index.input_tensors(consumer)
@@ -318,7 +389,7 @@ class _ChangedEdges:
         """The inputs of an op whose derivative is another one: what it read, and what it reads if
         that is another.
         """
-        if self._index.types[op] in WITHOUT_GRADIENT:
+        if has_no_gradient(self._index, op):
             return []
         old = self._index.input_tensors(op)
         at = self._after.ids.get(self._name(op))
@@ -344,9 +415,7 @@ class _ChangedEdges:
             )
             if is_trained or (name, port) in self._sources:
                 return True
-            for source in (
-                index.input_tensors(op) if index.types[op] not in WITHOUT_GRADIENT else ()
-            ):
+            for source in () if has_no_gradient(index, op) else index.input_tensors(op):
                 if source not in reached and is_differentiable(index, source):
                     reached.add(source)
                     queue.append(source)
@@ -364,6 +433,11 @@ class _ChangedEdges:
             ):
                 return True
         return False
+
+
+def has_no_gradient(index: GraphIndex, op: int) -> bool:
+    """Whether gradients end at an op by its type, and none of its own is named in its place."""
+    return index.types[op] in WITHOUT_GRADIENT and "_gradient_op_type" not in index.nodes[op].attr
 
 
 def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:

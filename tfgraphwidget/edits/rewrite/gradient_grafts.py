@@ -13,7 +13,14 @@ from tfgraphwidget.edits.rewire.gradients import gradient_scope
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import (
+    as_input,
+    colocate,
+    colocated_with,
+    free_name,
+    split_input,
+    split_tensor,
+)
 from tfgraphwidget.tf_types import NodeDef
 
 Options = Iterable[tuple[str, object]]
@@ -164,7 +171,7 @@ def _is_needed(
 
 
 def _ancestors(nodes: Sequence[NodeDef], outputs: Sequence[str]) -> list[NodeDef]:
-    """The new ops that tensors are computed of."""
+    """The new ops that tensors are computed of, which stand beside none of the others."""
     by_name = {node.name: node for node in nodes}
     needed, stack = set[str](), [split_tensor(output)[0] for output in outputs]
     while stack:
@@ -172,4 +179,9 @@ def _ancestors(nodes: Sequence[NodeDef], outputs: Sequence[str]) -> list[NodeDef
         if name in by_name and name not in needed:
             needed.add(name)
             stack += [split_input(text)[0] for text in by_name[name].input]
+    for name in needed:
+        beside = colocated_with(by_name[name])
+        left_out = {op for op in beside if op in by_name and op not in needed}
+        if left_out:
+            colocate(by_name[name], [op for op in beside if op not in left_out])
     return [node for node in nodes if node.name in needed]

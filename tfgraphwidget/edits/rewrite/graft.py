@@ -21,7 +21,7 @@ from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_fr
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
-from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocate, colocated_with, split_input, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
@@ -102,12 +102,17 @@ def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:
 
 
 def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:
-    """A NodeDef that reads tensors of the graph in place of placeholders."""
+    """A NodeDef that reads tensors of the graph in place of placeholders, and stands beside
+    these.
+    """
     for k, text in enumerate(node.input):
         op, port = split_input(text)
         if op in instead:
             name, of = instead[op]
             node.input[k] = as_input(name, port if port < 0 else of)
+    beside = colocated_with(node)
+    if not instead.keys().isdisjoint(beside):
+        colocate(node, [instead[op][0] if op in instead else op for op in beside])
     return node
 
 

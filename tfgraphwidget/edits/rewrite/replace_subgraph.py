@@ -43,7 +43,7 @@ from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
-from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sentences import Sentence, either, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorKey, TensorLike
 
 _NO_GRADIENTS: tuple[PartGradients, ...] = ()
@@ -63,7 +63,8 @@ class Replace(Command):
         by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order)
             that returns a tensor for each output; an op type ("Elu") of those inputs; or another
             selection, op or name scope, whose outputs take the place of the old ones in their
-            order. A name of the graph goes before a type.
+            order. A name of the graph goes before a type, unless a name, scope or attributes are
+            given for a new op.
         into: The name scope of the function's ops, in place of `name`.
         name: The name of the new op ("net/act"), or of the name scope of several; None for that of
             the function, beside the old ops.
@@ -116,7 +117,8 @@ class Replace(Command):
         **more: object,
     ) -> Command:
         """The command of a call, whose further keywords are attributes of the op type."""
-        is_function = resolver.is_function(by)
+        new = any(each is not None for each in (name, into, attributes)) or bool(more)
+        is_function = resolver.is_function(by, new=new)
         if not is_function:
             by = resolver.replacement(by)
         pairs = tuple(
@@ -156,7 +158,7 @@ class Replace(Command):
         if not resolve_ops(context.index, self.what):
             return nothing_to_do("The selection holds no ops, so there is nothing to replace.")
         if is_part:
-            patch, gradients = self._by_part(context.index), _NO_GRADIENTS
+            patch, gradients = self._by_part(context), _NO_GRADIENTS
         else:
             patch, gradients = self._by_function(context)
         index = context.index
@@ -364,7 +366,8 @@ class Replace(Command):
         )
         return _ReplacedPart(part, traced, sources, outputs, patch)
 
-    def _by_part(self, index: GraphIndex) -> Patch:
+    def _by_part(self, context: PlanContext) -> Patch:
+        index = context.index
         part = self.part(index)
         other = Selection.of(index, resolve_ops(index, self.by), "")
         if not part.ids.isdisjoint(other.ids):
@@ -378,18 +381,36 @@ class Replace(Command):
         )
         moves = EdgeMoves(index)
         renames = []
+        # The gradients of the other part read what that reads.
+        backward = BackwardOps(index, context.new_names)
+        gradients = (backward.by_owner.get(op, ()) for op in other.ids if backward.ops)
+        reading = other.ids.union(*gradients)
         for old, new in pairs:
             a, b = tensor(index, old), tensor(index, new)
             if a[0] in part.ids:
                 renames.append((old, new))
-                slots = [slot for slot in moves.consumers(a) if slot[0] not in part.ids | other.ids]
+                slots = [slot for slot in moves.consumers(a) if slot[0] not in part.ids | reading]
                 moves.inputs |= dict.fromkeys(slots, b)
             else:
-                moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in other.ids}
+                moves.inputs |= {slot: a for slot in moves.consumers(b) if slot[0] in reading}
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         notes = _lost_waits(index, part, waits_of(index, part.ids, ())) if renames else ()
-        return replace(patch, output_renames=tuple(renames)).with_notes(*notes)
+        return replace(patch, output_renames=tuple(renames)).with_notes(
+            *notes, *self._ambiguous(index)
+        )
+
+    def _ambiguous(self, index: GraphIndex) -> tuple[Sentence, ...]:
+        """What is said where the graph has an op by the name of an op type."""
+        name = self.by[0] if isinstance(self.by, tuple) and len(self.by) == 1 else ""
+        if not name or index.typing.definition(name) is None:
+            return ()
+        way = either("give it a name: name=…", "give it a name")
+        return (
+            f"{name!r} is an op of the graph, which is read now; for a new op of that type, "
+            + way
+            + ".",
+        )
 
 
 @dataclass(frozen=True)

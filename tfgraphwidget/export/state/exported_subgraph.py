@@ -19,7 +19,14 @@ from tfgraphwidget.graph import (
     pairs,
     traversal,
 )
-from tfgraphwidget.naming import as_input, colocated_with, split_input, split_tensor, take_free_name
+from tfgraphwidget.naming import (
+    as_input,
+    colocate,
+    colocated_with,
+    split_input,
+    split_tensor,
+    take_free_name,
+)
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -220,6 +227,5 @@ def _rewire(
             copy.input.append(text)
     beside = colocated_with(node)
     if any(name not in inside for name in beside):
-        colocations = [f"loc:@{name}".encode() for name in beside if name in inside]
-        copy.attr["_class"].list.s[:] = colocations
+        colocate(copy, [name for name in beside if name in inside])
     return copy

@@ -16,7 +16,7 @@ from tfgraphwidget.edits import translate_old_ops
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS
-from tfgraphwidget.naming import colocated_with, colocation, split_input
+from tfgraphwidget.naming import colocate, colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, register_refusal, tensors_of
 from tfgraphwidget.sources import CaptureInfo, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -218,11 +218,9 @@ def _copies(
         copy.input[:] = [
             text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names
         ]
-        if any(name not in names for name in colocated_with(copy)):
-            colocations = [
-                value for value in copy.attr["_class"].list.s if colocation(value) in names
-            ]
-            copy.attr["_class"].list.s[:] = colocations
+        beside = colocated_with(copy)
+        if any(name not in names for name in beside):
+            colocate(copy, [name for name in beside if name in names])
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` sets those of now
         rename_called_functions(copy, functions, suffix)
         if copy.op in FUNCTION_CALLS:

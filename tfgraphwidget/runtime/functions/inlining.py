@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex
-from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocate, colocated_with, split_input, split_tensor
 from tfgraphwidget.sources import OpTypes, function_nodes
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
@@ -53,10 +53,10 @@ def _expand(
             inner.input.append(f"^{start.name}")
         inner.name = f"{node.name}/{inner.name}"
         inner.device = inner.device or node.device
-        beside = inner.attr["_class"].list.s if "_class" in inner.attr else []
-        beside[:] = [
-            b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside
-        ]
+        beside = colocated_with(inner)
+        if beside:
+            outer = [_outer(f"^{name}", node.name, read) for name in beside]
+            colocate(inner, [name.removeprefix("^") for name in outer])
         invalidate_gradient(inner)
         yield from _expand(inner, index, types, around | {function})
     yield _results(node, definition, body.returns, read, waits=bool(control_inputs))

@@ -32,7 +32,7 @@ from tfgraphwidget.graph import (
     variables_among,
     waiting_tensors,
 )
-from tfgraphwidget.naming import colocated_with, names_text
+from tfgraphwidget.naming import colocate, colocated_with, names_text
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
@@ -144,9 +144,7 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
         return node
     copy = type(node)()
     copy.CopyFrom(node)
-    copy.attr["_class"].list.s[:] = [
-        f"loc:@{name}".encode() for name in colocated if name in inside
-    ]
+    colocate(copy, [name for name in colocated if name in inside])
     return copy
 
 

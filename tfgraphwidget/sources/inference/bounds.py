@@ -9,8 +9,11 @@ computes at once because a shape depends on them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -29,6 +32,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_input, text_attribute
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
+from tfgraphwidget.sources.tf_protos import array_of
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 MAX_TENSORS = 1 << 18  # inputs and outputs of all ops together, by what attributes say
@@ -53,6 +57,17 @@ _NO_SCALARS = {
 _SCALAR = {"QueueDequeueManyV2": 1}
 FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
 """Op types for which TensorFlow ends the process where it infers shapes of certain inputs."""
+
+
+# Their numbers are some of those that they read.
+_CHOOSING = frozenset(
+    {
+        *("Cast", "Identity", "Select", "SelectV2", "Maximum", "Minimum"),
+        *("StridedSlice", "Slice", "Reshape", "ExpandDims", "Squeeze", "Pack", "ConcatV2"),
+    }
+)
+# Their numbers are sums or differences of those that they read, with one at most.
+_ADDING = frozenset({"Add", "AddV2", "Sub", "Range"})
 
 
 class Excess(NamedTuple):
@@ -200,13 +215,17 @@ def find_large_computation(
     max_numbers = MAX_NUMBERS + sum(node.ByteSize() for node in constant_nodes)
     large: dict[str, str] = {}  # ops -> the large one that they are computed from, or ""
     lengths: dict[str, int] = {}  # ops -> bytes of their longest text, at most
+    numbers: dict[str, float] = {}  # ops -> their largest number, at most
     for node in constant_nodes:
         size = _size(typing, node)
         sources = [split_input(text)[0] for text in node.input]
         length = _text_length(typing, node, [lengths[op] for op in sources])
         lengths[node.name] = length
+        numbers[node.name] = _largest_number(typing, node, [numbers[op] for op in sources])
         has_unknown_size = node.op in UNPACKING or (
-            node.op in EXPANDING and not _is_known(typing, node.name)
+            node.op in EXPANDING
+            and not _is_known(typing, node.name)
+            and not (node.op == "Range" and numbers[node.name] <= max_numbers)
         )
         is_large = has_unknown_size or size > max_numbers or length * max(size, 1) > MAX_TEXT
 
@@ -245,6 +264,21 @@ def _size(typing: Typing, node: NodeDef) -> int:
         if shape is not None and None not in shape:
             largest = max(largest, _product(shape))
     return largest
+
+
+def _largest_number(typing: Typing, node: NodeDef, of_inputs: Sequence[float]) -> float:
+    """The largest number that an op gives, without its sign, at most; infinity where that is not
+    known. A range of whole numbers has no more of them.
+    """
+    if not {"int32", "int64"}.issuperset(typing.dtypes(node)):
+        return 1.0 if set(typing.dtypes(node)) == {"bool"} else math.inf
+    if node.op in CONSTANTS:
+        if _size(typing, node) > MAX_SHAPE_NUMBERS:
+            return math.inf
+        return float(np.abs(array_of(node.attr["value"].tensor).astype(float)).max(initial=0))
+    if node.op in _CHOOSING:
+        return max(of_inputs)
+    return sum(of_inputs, 1.0) if node.op in _ADDING else math.inf
 
 
 def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
