@@ -503,24 +503,19 @@ def _counts(index: GraphIndex, leaving: int) -> bool:
     """
     if index.dtypes(leaving)[0] not in _COUNTER_DTYPES:
         return False
-    (switch,) = index.input_lists[leaving][:1]
-    merge = index.input_lists[switch][0]
-    steps = [op for op in index.input_lists[merge] if index.types[op] in NEXT]
-    added = [index.input_lists[step][0] for step in steps]
-    return any(
-        index.types[op] in _ADDS
-        and any(index.types[term] in CONSTANTS for term in index.input_lists[op])
-        for op in added
-    )
+    # A loop that was cut, as one without its Switch, counts nothing.
+    reads = index.input_lists
+    merges = [merge for switch in reads[leaving] for merge in reads[switch][:1]]
+    steps = [op for merge in merges for op in reads[merge] if index.types[op] in NEXT]
+    added = [op for step in steps for op in reads[step] if index.types[op] in _ADDS]
+    return any(index.types[term] in CONSTANTS for op in added for term in reads[op])
 
 
 def _has_maximum(index: GraphIndex, minimum: int) -> bool:
     """Whether the maximum of the same numbers is computed too, and is read."""
-    numbers = index.input_lists[minimum][0]
-    return any(
-        index.types[op] == "Max" and len(index.consumers.row(op)) > 0
-        for op in index.consumers.row(numbers).tolist()
-    )
+    numbers = index.input_lists[minimum][:1]
+    readers = [op for source in numbers for op in index.consumer_lists[source]]
+    return any(index.types[op] == "Max" and index.consumer_lists[op] for op in readers)
 
 
 def _consumes_only(index: GraphIndex, op: int, source: int, port: int) -> bool:
