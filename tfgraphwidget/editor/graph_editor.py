@@ -95,7 +95,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         >>> editor = tgw.example()
         >>> editor.view.collapse("net")
         >>> sorted(editor.view.expanded)
-        ['cross_entropy', 'net/hidden']
+        ['net/hidden']
         """
         return View(self._core, self)
 

@@ -171,7 +171,7 @@ class View(ArgumentChecks):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> sorted(editor.view.expanded)
-        ['cross_entropy', 'net', 'net/hidden']
+        ['net', 'net/hidden']
         """
         return self._core.view.opened
 

@@ -129,6 +129,7 @@ from .op_effects import side_effects as side_effects
 from .op_effects import writes as writes
 from .op_predicates import TRAITS as TRAITS
 from .op_predicates import value_holds as value_holds
+from .op_types import ADD_NUMBERS as ADD_NUMBERS
 from .op_types import ARGUMENTS as ARGUMENTS
 from .op_types import ASSIGNS as ASSIGNS
 from .op_types import AXES_IN_A_VECTOR as AXES_IN_A_VECTOR
@@ -141,6 +142,7 @@ from .op_types import CASES as CASES
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
 from .op_types import CHECKS as CHECKS
+from .op_types import CHOOSE_NUMBERS as CHOOSE_NUMBERS
 from .op_types import COMMUTATIVE as COMMUTATIVE
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS

@@ -436,6 +436,15 @@ ELEMENT_CARRIERS = (
 # Layers
 
 SUMS = frozenset({"Add", "AddV2"})
+CHOOSE_NUMBERS = frozenset(
+    {
+        *("Cast", "Identity", "Select", "SelectV2", "Maximum", "Minimum"),
+        *("StridedSlice", "Slice", "Reshape", "ExpandDims", "Squeeze", "Pack", "ConcatV2"),
+    }
+)
+"""Op types whose numbers are some of those that they read."""
+ADD_NUMBERS = SUMS | {"Sub", "Range"}
+"""Op types whose numbers are sums or differences of those that they read, with one at most."""
 # The contributions to one gradient come together in them.
 GRADIENT_SUMS = SUMS | IDENTITY | {"AddN"}
 # Their derivative is zero, or there is none.

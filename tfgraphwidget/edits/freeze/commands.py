@@ -41,6 +41,7 @@ from tfgraphwidget.graph import (
     HANDLES,
     NEXT,
     SHAPE_QUERIES,
+    SUMS,
     SWITCH,
     TABLE,
     WHILE_LOOPS,
@@ -80,9 +81,7 @@ _CONDITIONS = re.compile(
 # The scope of the gradient of an op, by the op's name.
 _GRADIENT_OF = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+)_grad/")
 _READ = "ReadVariableOp"
-# What the counters of loops are, and types of the ops that count.
-_COUNTER_DTYPES = frozenset({"int32", "int64"})
-_ADDS = frozenset({"Add", "AddV2"})
+_COUNTER_DTYPES = frozenset({"int32", "int64"})  # of loops
 # Last parts of the names of what follows a loop of TensorFlow 2, by port of the loop: its counter,
 # and how many iterations it may take at most.
 _LOOP_COUNTS = ("Identity", "Identity_1")
@@ -467,7 +466,7 @@ def _reports(index: GraphIndex) -> set[str]:
 
     These are shapes and what is computed of nothing else, summaries of training, variables as an
     update has left them, and what TensorFlow adds to each loop: counters, how many iterations it
-    may take at most, and the shortest length of the sequences that a `dynamic_rnn` takes.
+    may take at most, and the shortest length of the sequences that a dynamic_rnn takes.
     """
     reports = set[str]()
     queries = np.isin(index.types, list(SHAPE_QUERIES))
@@ -507,7 +506,7 @@ def _counts(index: GraphIndex, leaving: int) -> bool:
     reads = index.input_lists
     merges = [merge for switch in reads[leaving] for merge in reads[switch][:1]]
     steps = [op for merge in merges for op in reads[merge] if index.types[op] in NEXT]
-    added = [op for step in steps for op in reads[step] if index.types[op] in _ADDS]
+    added = [op for step in steps for op in reads[step] if index.types[op] in SUMS]
     return any(index.types[term] in CONSTANTS for op in added for term in reads[op])
 
 

@@ -179,10 +179,8 @@ class Bypass(Rewire):
         *,
         alone: bool,
     ) -> list[Tensor]:
-        """Move the consumers of ops that hang together; the outputs whose consumers stay.
-
-        Args:
-            all_ways: To these are added the tensors that are read in place of outputs.
+        """Move the consumers of ops that hang together, and add to `all_ways` the tensors that are
+        read in place of outputs; the outputs whose consumers stay.
         """
         try:
             ways = self._ways(moves, boundary)
@@ -269,10 +267,8 @@ class Bypass(Rewire):
         ways: Collection[Tensor],
         renamed: Mapping[str, str],
     ) -> None:
-        """Connect the consumers of the gradient of each input to the gradient of the output.
-
-        Args:
-            ways: The inputs that are read in place of outputs.
+        """Connect the consumers of the gradient of each of the inputs `ways`, which are read in
+        place of outputs, to the gradient of the output.
         """
         parts = [
             (each, gradients_of(moves.index, each.mask, renamed))

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.graph import (
+    ADD_NUMBERS,
+    CHOOSE_NUMBERS,
     CONSTANTS,
     EXPANDING,
     JOINS_OF_ALL,
@@ -57,17 +59,6 @@ _NO_SCALARS = {
 _SCALAR = {"QueueDequeueManyV2": 1}
 FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
 """Op types for which TensorFlow ends the process where it infers shapes of certain inputs."""
-
-
-# Their numbers are some of those that they read.
-_CHOOSING = frozenset(
-    {
-        *("Cast", "Identity", "Select", "SelectV2", "Maximum", "Minimum"),
-        *("StridedSlice", "Slice", "Reshape", "ExpandDims", "Squeeze", "Pack", "ConcatV2"),
-    }
-)
-# Their numbers are sums or differences of those that they read, with one at most.
-_ADDING = frozenset({"Add", "AddV2", "Sub", "Range"})
 
 
 class Excess(NamedTuple):
@@ -276,9 +267,9 @@ def _largest_number(typing: Typing, node: NodeDef, of_inputs: Sequence[float]) -
         if _size(typing, node) > MAX_SHAPE_NUMBERS:
             return math.inf
         return float(np.abs(array_of(node.attr["value"].tensor).astype(float)).max(initial=0))
-    if node.op in _CHOOSING:
+    if node.op in CHOOSE_NUMBERS:
         return max(of_inputs)
-    return sum(of_inputs, 1.0) if node.op in _ADDING else math.inf
+    return sum(of_inputs, 1.0) if node.op in ADD_NUMBERS else math.inf
 
 
 def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
