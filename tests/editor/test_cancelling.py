@@ -10,7 +10,8 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ from tests.slow import slow_if
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.progress import listen, report_each, tell
+from tfgraphwidget.widget import request_loop
+from tfgraphwidget.widget.pane import Pane
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))
@@ -228,6 +231,31 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
     # What comes before the request is read, or when it is done, is passed over; most moments lie
     # between.
     assert sum(cancelled) >= len(cancelled) // 2
+
+
+@pytest.mark.parametrize("where", ["answer", "progress"])
+def test_an_interrupt_after_an_edit_says_that_it_is_done(monkeypatch, where: str) -> None:
+    front = page()
+    history = front.editor.history
+
+    def answer(pane: Pane, *request: Any) -> Any:
+        whole_answer(pane, *request)
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def until_interrupted(_: object) -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    whole_answer = Pane.answer
+    if where == "answer":
+        monkeypatch.setattr(Pane, "answer", answer)
+    else:
+        monkeypatch.setattr(request_loop, "listen", until_interrupted)
+    reply = front.ask(**named(MESSAGES["clone"]))
+    assert len(front.editor.history.done) == len(history.done) + 1
+    assert (reply["type"] == "refusal") is (where == "answer")
+    assert "nothing has changed" not in reply.get("why", "")
 
 
 def named(message: dict[str, Any]) -> dict[str, Any]:

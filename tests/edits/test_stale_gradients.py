@@ -250,8 +250,10 @@ def test_what_tensorflow_exports_after_an_edit_it_imports(edit: Any) -> None:
     """No new op, of the gradients neither, is colocated with an op that is not there."""
     graph = trained()
     edit(tgw.edit(graph, session=v1.Session(graph=graph)))
-    with tf.Graph().as_default():
+    with tf.Graph().as_default() as imported:
         tf.import_graph_def(graph.as_graph_def(), name="")
+    names = {op.name for op in graph.get_operations()}
+    assert {op.name for op in imported.get_operations()} == names
 
 
 def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:

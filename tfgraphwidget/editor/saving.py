@@ -83,8 +83,8 @@ def save(
     options: Mapping[str, object],
     archive: export.Document,
 ) -> Path:
-    """Write the current graph, and return the path; see `FileAPI.save`. Raises GraphEditError where
-    it cannot be saved this way; the file is as it was before.
+    """Write the current graph, and return the path; see `FileAPI.save`. Raises GraphEditError if
+    the graph cannot be written in this format; a file at the path stays as it was.
     """
     notices: list[str] = []
     core.save_notices = notices

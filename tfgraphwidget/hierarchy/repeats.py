@@ -34,7 +34,7 @@ from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, Siblin
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
-_LONGEST_STRAND = 16  # siblings; the search for longer ones would take as many rounds
+_MOST_ROUNDS = 16  # each separates siblings whose strands differ one step further away
 _READERS, _INPUTS = 8, 16  # ops of one type that read the same, and that are fed
 _LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
@@ -137,27 +137,32 @@ class _RepeatFinder:
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbors; a chain is one neighbor."""
         a, b = self._lines_between(chains)
-        sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        sign = self._alone()
         np.add.at(sign, b, mix(a.astype(np.uint64) * np.uint64(2)))
         np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
         groups = self._equal(sign, self.may, chains)
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
     def strands(self, groups: list[list[int]]) -> list[list[int]]:
-        """Alike siblings at the same place of strands that lie side by side."""
+        """Alike siblings at the same place of strands that lie side by side.
+
+        Each round mixes the number of a sibling with those of its neighbors, until no more differ
+        (the color refinement of Weisfeiler and Leman).
+        """
         a, b = self._lines_between(groups)
-        sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        sign = self._alone()
         is_free = self.may.copy()
         places: list[list[int]] = []
-        for _ in range(_LONGEST_STRAND):
+        for _ in range(_MOST_ROUNDS):
             alike = self._equal(sign, is_free, groups)
             alike = [part for part in alike if len(part) >= self.least[part[0]]]
-            if sum(map(len, alike)) == is_free.sum() and len(alike) == len(places):
+            members = [thing for part in alike for thing in part]
+            if len(members) == is_free.sum() and len(alike) == len(places):
                 break
             # What has no place in a strand is nothing but itself.
             places = alike
             is_free[:] = False
-            is_free[[thing for part in places for thing in part]] = True
+            is_free[members] = True
             others = np.flatnonzero(~is_free)
             sign[others] = others
             near = is_free[a] | is_free[b]
@@ -180,6 +185,11 @@ class _RepeatFinder:
         least = np.where(self.is_input, _INPUTS, _READERS)
         alike = self._equal(sign, may | self.is_input, groups)
         return [part for part in alike if len(part) >= least[part[0]]]
+
+    def _alone(self) -> Hashes:
+        """A number per thing, of its structure and of whether lines cross its container's rim."""
+        crosses = self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2)
+        return mix(self.color + crosses)
 
     def _lines_between(self, groups: list[list[int]]) -> Lines:
         """The source and the target of each line, once each; a group is one thing."""

@@ -238,7 +238,7 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
             if op is not None:
                 has = f"{index.types[op]} {name!r} has no output {port}"
             else:
-                has = f"there is no op {name!r}"
+                has = f"the body has no op {name!r}"
             way = (
                 "let an op of that name give it"
                 + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")

@@ -289,6 +289,7 @@ class Bypass(Rewire):
         ways: Collection[Tensor],
         renamed: Mapping[str, str],
     ) -> None:
+        """Connect the gradients of one connected part, scope by scope, as `_bypass_gradients`."""
         for scope in backward.scopes:
             boundary = Boundary(moves.index, part.mask | backward.mask)
             passed_on = [
@@ -318,8 +319,7 @@ class Bypass(Rewire):
                     f"{len(entering):,} gradients enter "
                     + part_text(self.what)
                     + f" and {len(leaving):,} leave it, so its gradients cannot be bypassed with "
-                    "it; compute "
-                    "them again after the bypass, and strip training before it.",
+                    "it; strip training first, and compute gradients again after the bypass.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
                     without_training(moves.index),
                     code="gradients-not-bypassed",

@@ -87,7 +87,9 @@ def is_scope(index: GraphIndex, name: str) -> bool:
 
 
 def members(index: GraphIndex, what: Ops) -> frozenset[int]:
-    """The numbers of the ops meant; UnknownName for a name that is no op's and no scope's."""
+    """The numbers of ops that are given by their names and scopes. Raises UnknownName for a name
+    that neither an op nor a scope has.
+    """
     if isinstance(what, Selection):
         return what.on(index).ids
     numbers = set()

@@ -33,7 +33,7 @@ def copy_static_attributes(
         pairs: Op names (original, copy). A pair of tensor names is a tensor and its replacement,
             which hold the same.
     """
-    # Of the copy that is gone through, of which there may be several.
+    # The ops of the copies so far, by name.
     copies: dict[str, tf.Operation] = {}
     find, find_original = operation_finder(graph), operation_finder(origin)
     for original_name, copy_name in pairs:

@@ -184,7 +184,7 @@ def _aliases(
     for handle in dict.fromkeys(state_feeds.values()):
         name = wanted_names[handle]
         if name.lower() in inside:
-            # An op of the function has it: a name that no other variable has in any room.
+            # An op of the function has this name, and no other variable may have the new one.
             name = free_name(name, inside | reserved)
         inside.add(name.lower())
         shown_names[handle] = name
