@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import NodeDef
@@ -20,6 +22,20 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]+")
 # A name that `free_name` may have given; 10,000 of one name are unlikely.
 _NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")
 _IDENTIFIER = re.compile(r"\W+")
+
+# parts of TensorFlow in the order in which people know them: tf.abs rather than tf.math.abs
+_PARTS = (
+    "",
+    "nn.",
+    "math.",
+    "linalg.",
+    "debugging.",
+    "image.",
+    "strings.",
+    "random.",
+    "signal.",
+    "keras.",
+)
 _SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -320,6 +336,27 @@ def function_name(function: object, default: str = "") -> str:
     text = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
     traced = _TRACED.fullmatch(text)
     return traced[1] if traced else text
+
+
+def tensorflow_name(thing: object) -> str:
+    """The public name of a function or class of TensorFlow, `tf.nn.gelu`; "" for anything else."""
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    home = str(getattr(thing, "__module__", ""))
+    if not isinstance(name, str) or not home.startswith("tensorflow."):
+        return ""
+    tensorflow = sys.modules.get("tensorflow")
+    public_names = (f"{part}{name}" for part in _PARTS)
+    return next(
+        (f"tf.{public}" for public in public_names if attribute_at(tensorflow, public) is thing), ""
+    )
+
+
+def attribute_at(module: object, name: str) -> object:
+    """What a module has under a name with dots; None for nothing."""
+    try:
+        return attrgetter(name)(module)
+    except Exception:  # TensorFlow's lazy parts fail in ways of their own
+        return None
 
 
 def identifier(scope: str) -> str:

@@ -435,6 +435,7 @@ def test_who_writes_to_a_variable_needs_the_variable() -> None:
             "Gelu",
             r"'Gelu' is not an op type but a function that makes several ops; give the function",
         ),
+        ("tf.nn.gelu", r"makes several ops; give the function, tf\.nn\.gelu\."),
         ("Idetity", r"'Idetity' is not an op type that takes a tensor; did you mean 'Identity'"),
         (3, "'3' is not a function"),
     ],

@@ -89,6 +89,32 @@ def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first
     assert reply(answers, p.Palette("")).total > 1000
 
 
+@pytest.mark.parametrize("command", ["replace_all", "replace", "insert"])
+def test_a_function_of_tensorflow_is_found_and_used_where_no_notebook_has_one(
+    editor: GraphEditor, command: Any
+) -> None:
+    answers = RequestHandler(editor, namespace=KernelNamespace(Notebook))
+    assert names(answers, "gelu") == ["tf.nn.gelu"]
+    assert "tf.nn.relu" not in names(answers, "relu")  # the op type Relu is that
+    form = reply(answers, p.Describe("tf.nn.gelu", True, "insert", (f"{RELU}:0",)))
+    assert form.summary.startswith("Compute the Gaussian Error Linear Unit")
+    assert [parameter.name for parameter in form.parameters] == ["approximate"]
+    changes = {
+        "replace_all": p.Change(
+            command, (), ("pattern", "by"), ("'Relu(x)'", "tf.nn.gelu"), ("by",)
+        ),
+        "replace": p.Change(command, (RELU,), ("by",), ("tf.nn.gelu",), ("by",)),
+        "insert": p.Change(command, (f"{RELU}:0",), ("function",), ("tf.nn.gelu",), ("function",)),
+    }
+    assert "=tf.nn.gelu" in reply(answers, changes[command]).state.code[0]
+    script = editor.history.to_script().text
+    assert "import tensorflow as tf" in script
+    namespace: dict[str, Any] = {}
+    with tgw.example().graph.as_default():  # which the script opens
+        exec(script, namespace)
+    assert namespace["editor"].history.lines == editor.history.lines
+
+
 def likely(answers: RequestHandler, op: str) -> dict[str, str]:
     """The types that can replace an op as it is, and the attributes that each takes over."""
     return {

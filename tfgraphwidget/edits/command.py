@@ -30,7 +30,7 @@ from tfgraphwidget.edits.patch import (
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression
-from tfgraphwidget.naming import function_name, identifier
+from tfgraphwidget.naming import function_name, identifier, tensorflow_name
 from tfgraphwidget.sentences import drawn_shape
 
 if TYPE_CHECKING:
@@ -402,7 +402,11 @@ class ValueWriter:
 
     def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
-        return function_expression(function) or identifier(function_name(function, "function"))
+        return (
+            tensorflow_name(function)
+            or function_expression(function)
+            or identifier(function_name(function, "function"))
+        )
 
     def array(self, array: Array, name: str) -> str:  # noqa: ARG002
         """An array with many elements, the value of the tensor or field `name`."""

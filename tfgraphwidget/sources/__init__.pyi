@@ -12,6 +12,7 @@ from .describe.op_catalog import check_parameters as check_parameters
 from .describe.op_catalog import definition_of as definition_of
 from .describe.op_catalog import fits as fits
 from .describe.op_catalog import function_parameters as function_parameters
+from .describe.op_catalog import functions_of_tensors as functions_of_tensors
 from .describe.op_catalog import op_types as op_types
 from .describe.op_catalog import parameters as parameters
 from .describe.ops import AttributeDescription as AttributeDescription

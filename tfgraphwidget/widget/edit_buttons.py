@@ -427,7 +427,7 @@ BUTTONS: Mapping[str, EditButton] = {
                 "by",
                 "Replace by",
                 kind="replacement",
-                hint="Such as Relu6, a function of the notebook, x or LeakyRelu(x, alpha=0.2).",
+                hint="Such as Relu6, tf.nn.gelu, your own function, x or LeakyRelu(x, alpha=0.2).",
             ),
             FormField("into", "Name scope", folded=True),
         ),

@@ -17,7 +17,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.naming import first_paragraph, known_instead
-from tfgraphwidget.sources import Source, with_variables
+from tfgraphwidget.sources import Source, functions_of_tensors, with_variables
 
 Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
 
@@ -116,10 +116,14 @@ class KernelNamespace:
         return tuple(name for name, value in self.variables() if _is_function(value))
 
     def value(self, name: str) -> object:
-        """The value of a variable. Raises UnknownName."""
+        """The value of a variable, or the function of TensorFlow that is called `tf.nn.gelu`.
+        Raises UnknownName.
+        """
         variables = self._read()
         if name in variables:
             return variables[name]
+        if name.startswith("tf.") and name in functions_of_tensors():
+            return functions_of_tensors()[name]
         if not name.strip():
             raise UnknownName("No variable of the notebook is named; choose one, or type its name.")
         names = [variable for variable, _ in self.variables()]

@@ -5,6 +5,7 @@ forms ask for.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace
@@ -16,6 +17,7 @@ from tfgraphwidget.sources import (
     documentation,
     fits,
     function_parameters,
+    functions_of_tensors,
     op_types,
     parameters,
 )
@@ -43,17 +45,16 @@ class OpRequests:
         """The op types and functions with a text in their names or summaries.
 
         Functions of the notebook and types that take the tensors come first, then names that begin
-        with the text.
+        with the text. TensorFlow's functions that make several ops, such as tf.nn.gelu, come last.
         """
         text = request.text.strip().lower()
         common = _common(request.command) if text == "" else ()
         dtypes, own = self._dtypes(request.command, request.what), self._own_type(request)
         ranked: list[tuple[tuple[bool | int | str, ...], p.OpType]] = []
-        for name in self._namespace.functions():
-            if text in name.lower():
-                summary = first_line(self._namespace.value(name))
-                op_type = p.OpType(name, "function", _short(summary), fits=True)
-                ranked.append(((-1, *_rank(name, text, is_fit=True)), op_type))
+        for name, function in self._functions(text):
+            place = len(common) + 1 if "." in name else -1
+            op_type = p.OpType(name, "function", _short(first_line(function)), fits=True)
+            ranked.append(((place, *_rank(name, text, is_fit=True)), op_type))
         for name in op_types():
             summary = ""
             if name == own and text != own.lower():  # typed in full, it may get other attributes
@@ -79,6 +80,17 @@ class OpRequests:
         else:
             likely = ()
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
+
+    def _functions(self, text: str) -> Iterator[tuple[str, object]]:
+        """The functions with a text in their names: of the notebook, and of TensorFlow if there is
+        a text.
+        """
+        for name in self._namespace.functions():
+            if text in name.lower():
+                yield name, self._namespace.value(name)
+        for name, function in functions_of_tensors().items() if text else ():
+            if text in name:
+                yield name, function
 
     def _own_type(self, request: p.Palette) -> str:
         """The type that all ops to be replaced have; "" if they differ."""

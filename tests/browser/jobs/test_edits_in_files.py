@@ -48,6 +48,20 @@ def test_a_file_with_edits_is_opened_edited_and_saved(
     page.keyboard.press("Enter")
     expect(root.locator(".tgw-step")).to_have_count(3)
 
+    # No notebook has a function for the GELU; TensorFlow's is found by its name.
+    root.get_by_role("tab", name="Model").click()
+    root.get_by_role("button", name="Replace all …").first.click()
+    page.keyboard.type("Relu(x)")
+    root.get_by_role("combobox", name="Replace by").fill("gelu")
+    root.get_by_role("option").filter(has_text="tf.nn.gelu").click()
+    expect(root.get_by_role("switch", name="approximate")).to_be_visible()
+    shoot(page, "with_edits_gelu_light")
+    root.get_by_role("button", name="Apply").click()
+    expect(root.locator(".tgw-step")).to_have_count(4)
+    page.keyboard.press("Control+z")
+    expect(root.get_by_text("Undone: Replaced all")).to_be_visible()
+    root.get_by_role("tab", name="History").click()
+
     page.keyboard.press("Control+s")
     dialog = page.locator(".jp-Dialog")
     expect(dialog.get_by_role("textbox", name="Name")).to_have_value("work.tgw")

@@ -77,9 +77,12 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     # By a function of the notebook, from the editable type in the inspector.
     hand.widget.click("net/LeakyRelu")
     hand.widget.settled()
+    panel = root.get_by_role("tabpanel", name="Op")
+    panel.get_by_role("button", name="Rename …").click()
+    expect(panel.get_by_role("textbox", name="Name")).to_be_visible()
     hand.clicks = 0
     hand.click(root.get_by_role("button", name="Replace by another op type"))
-    panel = root.get_by_role("tabpanel", name="Op")
+    expect(panel.get_by_role("textbox", name="Name")).to_have_count(0)  # one form at a time
     hand.type("soft_sign")
     expect(panel.get_by_role("textbox", name="scale")).to_have_value("2.0")
     shoot(page, "replace_function_light")

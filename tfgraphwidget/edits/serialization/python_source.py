@@ -7,7 +7,6 @@ import base64
 import builtins
 import inspect
 import io
-import operator
 import re
 import sys
 import sysconfig
@@ -25,6 +24,7 @@ from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.entrance import Entrance
 from tfgraphwidget.edits.history import Batch, Step
 from tfgraphwidget.graph import Part, call, lambda_of
+from tfgraphwidget.naming import attribute_at, tensorflow_name
 
 # Python functions and values as source code that makes them again in another process.  A function
 # comes with the names that it reads, from its closure and its module, each as a statement before
@@ -34,18 +34,6 @@ _LARGEST = 1 << 20  # bytes of an array that is written into the source
 _LONGEST = 10_000  # characters of a value
 _NOT_KEYS = ("file", "allow_pickle")  # of arrays in a file: np.savez has parameters of these names
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes)
-_PARTS = (
-    "",
-    "nn.",
-    "math.",
-    "linalg.",
-    "debugging.",
-    "image.",
-    "strings.",
-    "random.",
-    "signal.",
-    "keras.",
-)
 _INSTALLED = tuple(
     sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")
 )
@@ -217,18 +205,17 @@ def _public(thing: object) -> SourceExpression | None:
         return _module(thing)
     if isinstance(thing, float):
         return SourceExpression(f'float("{thing}")', {})
-    tensorflow = sys.modules.get("tensorflow")
     if type(thing).__module__.startswith("tensorflow.") and type(thing).__name__ == "DType":
         return SourceExpression(repr(thing), {"tf": "import tensorflow as tf"})
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
     if not isinstance(name, str):
         return None
     home = str(getattr(thing, "__module__", ""))
-    for part in _PARTS if home.startswith("tensorflow.") else ():
-        if _attribute_at(tensorflow, f"{part}{name}") is thing:
-            return SourceExpression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
+    public_name = tensorflow_name(thing)
+    if public_name:
+        return SourceExpression(public_name, {"tf": "import tensorflow as tf"})
     module = sys.modules.get(home)
-    if module is None or not _is_installed(module) or _attribute_at(module, name) is not thing:
+    if module is None or not _is_installed(module) or attribute_at(module, name) is not thing:
         return None
     if module is builtins:
         return SourceExpression(name, {})
@@ -246,13 +233,6 @@ def _module(module: ModuleType) -> SourceExpression:
         return SourceExpression("np", {"np": "import numpy as np"})
     top = name.partition(".")[0]
     return SourceExpression(name, {top if name == top else name: f"import {name}"})
-
-
-def _attribute_at(module: object, name: str) -> object:
-    try:
-        return operator.attrgetter(name)(module)
-    except Exception:  # TensorFlow's lazy parts fail in ways of their own
-        return None
 
 
 def _is_installed(module: ModuleType) -> bool:

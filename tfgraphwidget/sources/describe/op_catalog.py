@@ -12,12 +12,13 @@ import functools
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Literal, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
-from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.naming import attribute_at, did_you_mean, names_text, tensorflow_name
 from tfgraphwidget.sentences import OP_TYPE_NAMES, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation, documented_arguments
@@ -209,7 +210,7 @@ def parameters(
 def definition_of(op_type: str) -> OpDef:
     """The OpDef of an op type that takes and gives tensors. Raises GraphEditError."""
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
-        function = op_type.lower()
+        function = op_type.lower().removeprefix("tf.nn.")
         if is_loaded() and function and hasattr(tf.nn, function):
             raise GraphEditError(
                 f"{op_type!r} is not an op type but a function that makes several ops; "
@@ -419,10 +420,22 @@ def _is_dtype(value: object) -> bool:
 # Python functions
 
 
+@functools.cache
+def functions_of_tensors() -> Mapping[str, FunctionType]:
+    """TensorFlow's functions of tensors by their public names, without those that call one op."""
+    types = {name.lower() for name in vars(tf.raw_ops)}
+    return {
+        f"tf.{part}.{name}": function
+        for part in ("nn", "math")
+        for name, function in vars(attribute_at(tf, part)).items()
+        if isinstance(function, FunctionType) and name.replace("_", "") not in types
+    }
+
+
 def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...]:
     """The keyword parameters of a Python function that a form can ask for, after the tensors that
     it is called on: those with a default of a plain type, and those without one; () where Python
-    does not know them.
+    does not know them. The name of the op, which TensorFlow's functions take, is asked for apart.
     """
     try:
         python_parameters = list(inspect.signature(function).parameters.values())
@@ -435,7 +448,9 @@ def function_parameters(function: Any, tensors: int = 1) -> tuple[Parameter, ...
     keywords = [
         p
         for p in python_parameters
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p not in positional[:tensors]
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and p not in positional[:tensors]
+        and not (p.name == "name" and tensorflow_name(function))
     ]
     parameter_list = []
     for each in keywords:

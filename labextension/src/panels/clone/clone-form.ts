@@ -59,6 +59,10 @@ export function createCloneForm(parts: Parts): HTMLElement {
     update();
   });
   store.watch(["panelOpen"], update);
+  store.watch(["preview"], ({ preview }) => {
+    if (!preview || preview.refusal) return;
+    form.toggleAttribute("data-stateless", preview.states_total === 0);
+  });
   return root;
 }
 

@@ -1,6 +1,9 @@
-// The place of a form in a panel, below the buttons that open it.
+// The place of a form in a panel, below the buttons that open it. One form is open at a time: all of
+// them choose tensors on the same drawing, and show there what they would do.
 import type { Store } from "../../state/store";
 import { type Attributes, button, type Child, element, releaseFocus, scrollToShow } from "../dom";
+
+const lastShown = new WeakMap<Store, FormSlot>();
 
 export class FormSlot {
   readonly root = element("div", { class: "tgw-form-slot" });
@@ -37,6 +40,9 @@ export class FormSlot {
   }
 
   show(form: HTMLFormElement): void {
+    const last = lastShown.get(this.#store);
+    if (last !== this && last?.isOpen) last.close();
+    lastShown.set(this.#store, this);
     showForm(this.root, form);
   }
 

@@ -79,7 +79,7 @@ export function createOpSearch(
         element(
           "li",
           { class: "tgw-none", role: "option", "aria-disabled": "true" },
-          `No op type and no function of the notebook is called ${text}.`,
+          `No op type and no function is called ${text}.`,
         ),
       );
     const exact = found.find(({ name }) => name === text) ?? null;

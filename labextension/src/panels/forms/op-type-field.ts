@@ -95,8 +95,7 @@ export function opTypeControl(field: Field, { parts, bring }: Around): Control {
     if (!taken) describe(await search.chosen());
     await describing;
   };
-  const check = () =>
-    input.value.trim() === "" ? "Choose an op type, or a function of the notebook." : "";
+  const check = () => (input.value.trim() === "" ? "Choose an op type, or a function." : "");
   const fill = (text: string) => {
     input.value = text;
   };
