@@ -110,6 +110,7 @@ from .function_refs import reachable_functions as reachable_functions
 from .gradient_use import APPLIES as APPLIES
 from .gradient_use import gradients_of_training as gradients_of_training
 from .gradient_use import lists_for_gradients as lists_for_gradients
+from .gradient_use import updates_variable as updates_variable
 from .index import GraphIndex as GraphIndex
 from .index import build as build
 from .index_cache import cached_per_index as cached_per_index

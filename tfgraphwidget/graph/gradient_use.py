@@ -39,14 +39,19 @@ def gradients_of_training(
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     depends = reach(start, values, gradients)
-    names, codes = index.kinds
-    updates = np.array([bool(_UPDATE.fullmatch(name)) for name in names], dtype=bool)[codes]
+    updates = updates_variable(index)
     updates |= writes(index, np.flatnonzero(depends & ~updates).tolist())
     used = scopes[_first_before(index, updates & depends, scopes > 0)]
     is_gradient = np.zeros(len(index), dtype=bool)
     is_gradient[gradients] = True
     read = scopes[owner[is_gradient[owner] & (scopes[values] == 0)]]
     return (scopes > 0) & (np.isin(scopes, used) | ~np.isin(scopes, read))
+
+
+def updates_variable(index: GraphIndex) -> Mask:
+    """Which ops change the value of the variable that they take first."""
+    names, codes = index.kinds
+    return np.array([bool(_UPDATE.fullmatch(name)) for name in names], dtype=bool)[codes]
 
 
 def _first_before(index: GraphIndex, ops: Mask, wanted: Mask) -> npt.NDArray[np.intp]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, no_collections
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
+from tfgraphwidget.hierarchy.metrics import find_metric_groups
 from tfgraphwidget.hierarchy.op_facts import (
     CONSTANT,
     READ,
@@ -159,6 +160,7 @@ def _build_outline(index: GraphIndex, facts: OpFacts, *, fold: bool) -> tuple[Ou
     outline = collapse_single_child(index, facts, outline.with_groups(parts))
     badges = _find_badges(index, facts, outline)
     outline = outline.with_groups(find_weight_groups(index, facts, outline, badges))
+    outline = outline.with_groups(find_metric_groups(index, facts, outline))
     if fold:
         outline = outline.with_groups(find_layer_groups(index, facts, outline))
         outline = outline.with_groups(find_repeats(index, facts, outline))

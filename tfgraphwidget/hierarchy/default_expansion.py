@@ -24,8 +24,8 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     A scope that holds more than half of its parent's work (see Facts) hides the picture: it is
     opened. When no scope does and fewer than 12 items are there, the largest are opened together
     with their peers of similar size. Folds say enough when they are closed, unless there is little
-    else to see; folds of inputs always do. Training mirrors the network: it stays closed. So does
-    what would show nothing but dots.
+    else to see; folds of inputs always do. Training mirrors the network: it stays closed. So do
+    metrics, and what would show nothing but dots.
     """
     return opening_steps(index)[-1]
 
@@ -49,7 +49,8 @@ class _Expansion:
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
-        self.is_compute = np.where(tree.part > 0, 0, sums.compute_ops).tolist()
+        stays_closed = (tree.part > 0) | tree.holds_metrics
+        self.is_compute = np.where(stays_closed, 0, sums.compute_ops).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
         self.are_inputs = (sums.family == FAMILIES.index("input")).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])

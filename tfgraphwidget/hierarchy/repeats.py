@@ -30,7 +30,7 @@ from tfgraphwidget.hierarchy.structural_hash import (
     sibling_edges,
     structural_hashes,
 )
-from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import BEGUN, METRICS, TRAINING, UP_TO, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
@@ -92,8 +92,8 @@ class _RepeatFinder:
         self.is_input: Mask = np.concatenate([np.zeros(nodes, dtype=bool), inputs])
         handles = facts.constant_kind == HANDLE
         ops = ((facts.constant_kind == NONE) | handles) & ~inputs
-        # What groups hold but training.
-        whole = np.array([label != TRAINING for label in outline.labels])
+        # What groups hold but training and metrics.
+        whole = np.array([label not in (TRAINING, METRICS) for label in outline.labels])
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
         may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))

@@ -43,6 +43,7 @@ TRAINING = "training"
 # with.
 TRAINS, DIFFERENTIATES = 1, 2
 WEIGHTS = "weights"
+METRICS = "metrics"
 # How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.
 BEGUN, UP_TO = "_*", "… "
 
@@ -119,6 +120,11 @@ class Outline:
     def holds_weights(self) -> Mask:
         """Which nodes are groups of what only holds weights, see `weights`."""
         return np.array([label == WEIGHTS for label in self.labels], dtype=bool)
+
+    @cached_property
+    def holds_metrics(self) -> Mask:
+        """Which nodes are groups of metrics, see `metrics`."""
+        return np.array([label == METRICS for label in self.labels], dtype=bool)
 
     @cached_property
     def depth(self) -> Ints:
@@ -330,7 +336,7 @@ def _group_families(
     some = np.zeros(len(outline), dtype=np.uint8)
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]
-    some[[label == TRAINING for label in outline.labels]] = 0
+    some[[label in (TRAINING, METRICS) for label in outline.labels]] = 0
     some[outline.holds_weights] = FAMILIES.index("variable")
     some[:scopes], some[outline.blocks] = family[:scopes], family[outline.blocks]
     return some

@@ -9,6 +9,8 @@ beside a part of the network, they are one box, "weights", so that the network i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, reach, row_starts
@@ -37,12 +39,18 @@ def find_weight_groups(
     nodes = np.flatnonzero(only_idle & network[outline.parent])
     stays = badges & _are_values_of(index, facts, ~idle)
     ops = np.flatnonzero(idle & ~stays & network[outline.home] & (outline.op_part == 0))
-    return _groups(index, outline, nodes[nodes > 0].tolist(), ops.tolist())
+    return groups_of(index, outline, WEIGHTS, _FEWEST, nodes[nodes > 0].tolist(), ops.tolist())
 
 
-def _groups(
-    index: GraphIndex, outline: Outline, nodes: list[int], ops: list[int]
+def groups_of(
+    index: GraphIndex,
+    outline: Outline,
+    label: str,
+    fewest: int,
+    nodes: Sequence[int],
+    ops: Sequence[int],
 ) -> list[SiblingGroup]:
+    """A group for each container that has so many of these nodes and ops."""
     children: dict[int, tuple[list[int], list[int]]] = {}
     for node in nodes:
         children.setdefault(int(outline.parent[node]), ([], []))[0].append(node)
@@ -50,10 +58,10 @@ def _groups(
         children.setdefault(int(outline.home[op]), ([], []))[1].append(op)
     groups = []
     for container, (inner, own) in children.items():
-        name = f"{outline.prefix(container)}({WEIGHTS})"
+        name = f"{outline.prefix(container)}({label})"
         is_free = name not in outline.ids and name not in index.ids
-        if len(inner) + len(own) >= _FEWEST and is_free:
-            groups.append(SiblingGroup(name, container, inner, own, WEIGHTS))
+        if len(inner) + len(own) >= fewest and is_free:
+            groups.append(SiblingGroup(name, container, inner, own, label))
     return groups
 
 
