@@ -42,5 +42,21 @@ def test_a_layer_that_counts_with_shapes_is_as_large_as_what_it_does_to_values(g
     for k in range(12):
         ops |= {f"net/layer_1/pad_{k}": f"{('Sub', 'Mod', 'Add')[k % 3]} net/layer_1/size"}
     pads = " ".join(f"net/layer_1/pad_{k}" for k in range(12))
-    ops |= {"net/layer_1/mul": f"SpaceToBatchND net/layer_0/act w {pads}", "w": "Const"}
+    ops |= {"net/layer_1/space": f"SpaceToBatchND net/layer_0/act w {pads}", "w": "Const"}
+    ops |= {"net/layer_1/mul": "MatMul net/layer_1/space w"}
     assert default_open(graph(ops)) == {"net", *(f"net/layer_{k}" for k in range(4))}
+
+
+def test_what_has_no_convolution_stays_closed_beside_layers_that_have_one(graph):
+    ops, before = {"x": "Placeholder", "w": "Const"}, "x"
+    for k in range(3):
+        ops[f"net/conv_{k}/Conv2D"] = f"Conv2D {before} w"
+        before = f"net/conv_{k}/Relu"
+        ops[before] = f"Relu net/conv_{k}/Conv2D"
+    # Written out, a batch norm has more ops than a convolution.
+    for k, op_type in enumerate(("Mean", "Sub", "Square", "Rsqrt", "Mul", "Add", "Neg", "Exp")):
+        ops[f"net/norm/{k}"] = f"{op_type} {before}"
+        before = f"net/norm/{k}"
+    opened = default_open(graph(ops))
+    assert "net" in opened
+    assert "net/norm" not in opened

@@ -25,7 +25,8 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     opened. When no scope does and fewer than 12 items are there, the largest are opened together
     with their peers of similar size. Folds say enough when they are closed, unless there is little
     else to see; folds of inputs always do. Training mirrors the network: it stays closed. So do
-    metrics, and what would show nothing but dots.
+    metrics, what has no convolution or matrix product in a graph that has some, and what would show
+    nothing but dots.
     """
     return opening_steps(index)[-1]
 
@@ -51,6 +52,8 @@ class _Expansion:
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
         stays_closed = (tree.part > 0) | tree.holds_metrics
         self.is_compute = np.where(stays_closed, 0, sums.compute_ops).tolist()
+        # The network is where the convolutions and matrix products are, if there are any.
+        self.is_network = ((sums.layers > 0) | ~sums.layers.any()).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
         self.are_inputs = (sums.family == FAMILIES.index("input")).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])
@@ -89,7 +92,7 @@ class _Expansion:
 
     def _may(self, node: int) -> bool:
         members = self.members[node]
-        if self.inner[node] > _MOST_AT_ONCE:
+        if self.inner[node] > _MOST_AT_ONCE or not self.is_network[node]:
             return False
         if not members:
             return True

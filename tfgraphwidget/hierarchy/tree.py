@@ -255,6 +255,7 @@ class Sums:
         family: uint8, that of its only op or of the op that has the scope's own name; "linear" for
             what has convolutions or matrix products, as blocks of a network do; that of the
             members for a group of repeats; else "other".
+        layers: int32, how many convolutions and matrix products they have.
         structure: uint64 per node and then per op, equal for those of equal structure
             (`structural_hashes`).
     """
@@ -268,6 +269,7 @@ class Sums:
     is_summary: Mask
     calls_function: Mask
     family: npt.NDArray[np.uint8]
+    layers: Ints
     structure: npt.NDArray[np.uint64]
 
 
@@ -298,6 +300,7 @@ def sum_ops(
         structure: The structural hashes of its nodes and ops.
     """
     start, stop, order = outline.intervals
+    layers = outline.count(of_types(index, LAYER_KERNELS) & facts.depends_on_input)
     return Sums(
         ops=stop - start,
         variables=outline.count(facts.variable),
@@ -308,20 +311,22 @@ def sum_ops(
         is_summary=(outline.count(facts.is_summary) == outline.count(facts.depends_on_input))
         & (outline.count(facts.is_summary) > 0),
         calls_function=outline.count(facts.calls_function) > 0,
-        family=_family(index, facts, outline),
+        family=_family(index, facts, outline, layers),
+        layers=layers,
         structure=structure,
     )
 
 
-def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[np.uint8]:
+def _family(
+    index: GraphIndex, facts: OpFacts, outline: Outline, layers: Ints
+) -> npt.NDArray[np.uint8]:
     start, stop, order = outline.intervals
-    kernels = outline.count(of_types(index, LAYER_KERNELS) & facts.depends_on_input)
     chief = np.full(len(outline), -1, dtype=np.int32)
     scopes = len(index.scopes.names)
     chief[:scopes] = index.scopes.named
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
-    family = np.where(kernels > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
+    family = np.where(layers > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
     scopes_with_chief = np.flatnonzero(chief >= 0)
     family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]
     return _group_families(outline, family, facts.family, scopes)
