@@ -106,6 +106,17 @@ def test_checks_that_metrics_wait_for_go_along(graph):
     assert {"check/less", "check/guard"} <= members(graph(ops))
 
 
+def test_the_box_is_in_no_circle_with_a_layer_that_holds_its_own_summary(graph):
+    ops = three_metrics() | {
+        "zeros": "Mean net/logits",
+        "net/tag": "Const",
+        "net/summary": "ScalarSummary net/tag zeros",
+    }
+    inside = members(graph(ops))
+    assert "zeros" not in inside
+    assert "Sum_0" in inside
+
+
 def test_a_graph_without_updates_has_no_metrics(graph):
     index = graph(NETWORK)
     outline, _ = outline_of(index)

@@ -33,28 +33,54 @@ def find_metric_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> l
         A group for each container with many such children.
     """
     metric = _find_metrics(index, facts, outline.op_part > 0)
+    while metric.any():
+        operand = _find_operands(index, facts, metric)
+        is_metric = _hold_only(index, facts, outline, metric, operand)
+        deeper = _lead_deeper(index, outline, metric, is_metric)
+        if not deeper.any():
+            break
+        metric &= ~deeper
     if not metric.any():
         return []
-    operand = _find_operands(index, facts, metric)
     network = outline.count(facts.depends_on_input & facts.computing & ~metric) > 0
-    fed, metrics = outline.count(facts.depends_on_input), outline.count(metric)
-    ops = outline.count(np.ones(len(index), dtype=bool))
-    is_metric = np.where(fed > 0, metrics == fed, outline.count(operand) == ops)
-    nodes = np.flatnonzero(is_metric & (ops > 0) & ~outline.is_collapsed & network[outline.parent])
-    groups = groups_of(
-        index,
-        outline,
-        METRICS,
-        _FEWEST,
-        nodes.tolist(),
-        np.flatnonzero(metric & network[outline.home]).tolist(),
-    )
+    nodes = np.flatnonzero(is_metric & ~outline.is_collapsed & network[outline.parent])
+    ops = np.flatnonzero(metric & network[outline.home])
+    groups = groups_of(index, outline, METRICS, _FEWEST, nodes.tolist(), ops.tolist())
     return [
         replace(
             group, operands=np.flatnonzero(operand & (outline.home == group.container)).tolist()
         )
         for group in groups
     ]
+
+
+def _hold_only(
+    index: GraphIndex, facts: OpFacts, outline: Outline, metric: Mask, operand: Mask
+) -> Mask:
+    """Which scopes hold nothing that is fed but metrics, or only what metrics take."""
+    fed, ops = outline.count(facts.depends_on_input), outline.count(np.ones(len(index), dtype=bool))
+    only: Mask = np.where(fed > 0, outline.count(metric) == fed, outline.count(operand) == ops)
+    only &= ops > 0
+    only[0] = False
+    return only
+
+
+def _lead_deeper(index: GraphIndex, outline: Outline, metric: Mask, is_metric: Mask) -> Mask:
+    """Which metrics lead to one in a scope beside their box, which the box would be in a circle
+    with: a summary in the scope of the layer whose output it is of.
+    """
+    outermost = np.where(is_metric, np.arange(len(outline)), 0)
+    for level in outline.levels[1:]:
+        around = outermost[outline.parent[level]]
+        outermost[level] = np.where(around > 0, around, outermost[level])
+    scope = outermost[outline.home]
+    container = np.where(scope > 0, outline.parent[scope], outline.home)
+    start, stop, _ = outline.intervals
+    producer, reader = index.inputs.values, index.inputs.owner
+    here, there = container[producer], container[reader]
+    is_deeper = (start[here] <= start[there]) & (stop[there] <= stop[here])
+    is_deeper &= (outline.depth[there] > outline.depth[here]) & metric[producer]
+    return reach(index.inputs.start, producer, producer[is_deeper]) & metric
 
 
 def _find_metrics(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
