@@ -67,9 +67,7 @@ def text_attribute(node: NodeDef, key: str) -> bytes:
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute
-    "loc:@name".
-    """
+    """Names of the ops that a NodeDef is colocated with, from its `_class`, "loc:@name"."""
     if "_class" not in node.attr:
         return []
     return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
@@ -336,9 +334,7 @@ def identifier(scope: str) -> str:
 
 
 def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as
-    surrogates.
-    """
+    """The key that a NodeDef names, "" for none; bytes that are no text come as surrogates."""
     return text_attribute(node, "shared_name").decode(errors="surrogateescape")
 
 

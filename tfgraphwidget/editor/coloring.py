@@ -36,9 +36,7 @@ _NOT_MEASURED = "nothing was measured here since the last edit; " + editor_call(
 
 
 class ColorModel:
-    """Colors the drawing by what is known of the ops. `current` is the name of the present
-    encoding, "" for none.
-    """
+    """Colors the drawing by what is known of the ops. `current` is the encoding, "" for none."""
 
     def __init__(self, navigator: Navigator, evaluator: Evaluator) -> None:
         self._navigator, self._evaluator = navigator, evaluator
@@ -220,9 +218,7 @@ class ColorModel:
 
 
 def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
-    """The values and the legend of each encoding that is cheap to compute:
-    `ColorModel.without_a_run` of a new editor.
-    """
+    """The values and legend of each cheap encoding: `ColorModel.without_a_run` of a new editor."""
     cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
     values = {by: _encode(by, index) for by in cheap}
     return {

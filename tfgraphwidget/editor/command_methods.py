@@ -60,9 +60,7 @@ def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None =
 def edit_and_compare(
     core: EditorCore, command: edits.Command, options: Mapping[str, Any]
 ) -> object:
-    """Make the edit; with `feeds` in the options, report how far the outputs differ, and undo if a
-    run fails.
-    """
+    """Make the edit; with `feeds`, report how far the outputs differ, and undo if a run fails."""
     executor, feeds = core.executor, options["feeds"]
     if feeds is None:
         return edit(core, command)

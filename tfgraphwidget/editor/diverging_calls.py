@@ -186,9 +186,7 @@ class _Call:
         return f"branches[{number if 0 <= number <= last else last}]"
 
     def body(self, label: str) -> _Body:
-        """The function of a label, on the inputs of the op; raises GraphEditError for an argument
-        that cannot be given.
-        """
+        """The function of a label, on the op's inputs; GraphEditError for wrong arguments."""
         run, function, arguments = self.side.run.open_called(self.op, label)
         first = len(self.inputs) - len(arguments)
         body = _Body(run, function, arguments, {})

@@ -121,9 +121,7 @@ class AttributeDigests:
         self._kinds: dict[bytes, bytes] = {}
 
     def _kind(self, op: int) -> bytes:
-        """A digest of an op's type and of its attributes but NAMES; made once for ops that are
-        alike.
-        """
+        """A digest of an op's type and its attributes but NAMES; made once for alike ops."""
         node = self._index.nodes[op]
         bare = type(node)()
         bare.CopyFrom(node)
@@ -218,9 +216,7 @@ class AttributeDigests:
         return "" if value is None else attribute_text(value)
 
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
-        """The default of the OpDef for an attribute that a NodeDef lacks, serialized and as a
-        message.
-        """
+        """The OpDef's default for an attribute that a NodeDef lacks, serialized and as message."""
         definition = self._index.typing.definition(op_type)
         attr_defs = (
             []

@@ -28,9 +28,7 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None if its source is not available, or when it is not clear
-    which it is.
-    """
+    """The syntax tree of a lambda; None if its source is not available or not clear."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -44,9 +42,7 @@ def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
 
 
 def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether a lambda stands where the code does, and reads and calls the same: the file may be
-    another by now.
-    """
+    """Whether a lambda where the code stands reads and calls the same: files change."""
     if node.lineno != code.co_firstlineno:
         return False
     inner = list(ast.walk(node))

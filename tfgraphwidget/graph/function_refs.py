@@ -10,9 +10,7 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 class FunctionRef(NamedTuple):
-    """One function of an op; `label` is what the op uses it as: "f", "cond", "body",
-    "branches[1]".
-    """
+    """A function of an op; `label` is its use there: "f", "cond", "body", "branches[1]"."""
 
     label: str
     function: str

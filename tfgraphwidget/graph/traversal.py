@@ -90,9 +90,7 @@ def neighbors(
 
 
 def along(rows: Csr, seeds: Iterable[int]) -> Mask:
-    """All that rows of ops lead to from the seeds, seeds included; the rows need not be those of an
-    index.
-    """
+    """All that rows of ops lead to from the seeds, seeds included; rows may be any."""
     return _walk(Edges(rows.start, rows.values, rows.values), seeds, None)
 
 
@@ -120,16 +118,12 @@ def _numbers(ops: Iterable[int] | Ids) -> Ids:
 
 
 def consumers_of(index: GraphIndex, tensors: Tensors) -> Ids:
-    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for
-    each edge.
-    """
+    """The ops that read one of the tensors, and wait for ANY_PORT ones; once per edge."""
     return index.consumer_edges.to[_leaving(index.consumer_edges, tensors)]
 
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
-    """The numbers of the edges that carry one of the tensors, where edges are listed by who
-    produces.
-    """
+    """The numbers of the edges that carry the tensors, where edges are listed by producer."""
     edge_numbers = [np.zeros(0, dtype=np.int32)]
     for op, port in tensors:
         row = np.arange(edges.start[op], edges.start[op + 1], dtype=np.int32)
@@ -212,9 +206,7 @@ def after_sources(
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come after what they read, but for
-    loops.
-    """
+    """For each op its place in an order where ops follow what they read, but for loops."""
     if index.is_sorted():
         return range(len(index))
     order = after_sources(

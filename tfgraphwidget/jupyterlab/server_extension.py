@@ -137,9 +137,7 @@ def _parse_body(body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def _text(request: dict[str, Any], key: str) -> str | None:
-    """A text in a request; None without one. It becomes a name of the kernel's, or a part of its
-    environment.
-    """
+    """A text in a request, or None; it becomes a kernel's name, or a part of its environment."""
     value = request.get(key)
     if value is None:
         return None

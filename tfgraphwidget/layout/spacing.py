@@ -41,9 +41,7 @@ def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:
 
 
 class Skyline:
-    """The lower side of all that stands so far: pieces [x[i], x[i + 1]) at `y[i]`, made by
-    something of `kind[i]`.
-    """
+    """The lower side of all so far: [x[i], x[i + 1]) is at `y[i]`, made by a `kind[i]`."""
 
     def __init__(self) -> None:
         self.x, self.y, self.kind = [-inf], [0.0], [BORDER]

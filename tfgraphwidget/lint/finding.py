@@ -52,9 +52,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All that rules found, errors first. It prints as a list, and is empty where there is nothing
-    to say.
-    """
+    """All that rules found, errors first. It prints as a list, empty for nothing."""
 
     findings: tuple[Finding, ...] = ()
 

@@ -46,9 +46,7 @@ def input_dtypes(context: LintContext) -> Iterator[Finding]:
 def _finding(
     context: LintContext, body: Body, op: int, edge: _WrongDtype, setting: tuple[str, str] | None
 ) -> Finding:
-    """The finding on an input; `setting` is the attribute of its op that fixes it, if there is
-    one.
-    """
+    """The finding on an input; `setting` is the attribute of its op that fixes it, if any."""
     index, node = body.index, body.index.nodes[op]
     source = f"{index.names[edge.source[0]]}:{edge.source[1]}"
     fix: Command | None = None
@@ -134,9 +132,7 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
 
 
 def _settings_of_inputs(definition: OpDef | None) -> tuple[str, ...] | None:
-    """The attributes that set the number and the dtypes of the inputs of a type; None if it is not
-    known.
-    """
+    """The attributes that set number and dtypes of a type's inputs; None if unknown."""
     if definition is None:
         return None
     names = (
@@ -171,9 +167,7 @@ def _dtype_of_number(index: GraphIndex, number: int) -> str:
 def _fitting_attribute(
     index: GraphIndex, op: int, wrong: Sequence[_WrongDtype]
 ) -> tuple[str, str] | None:
-    """The attribute of an op, and the dtype, with which it takes what it reads and gives what its
-    consumers take.
-    """
+    """The attribute and dtype with which an op takes what it reads and gives what is taken."""
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
     attribute_of = [] if definition is None else _dtype_attributes(node, definition)
@@ -210,9 +204,7 @@ def _fitting_attribute(
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:
-    """The attribute that sets the dtype of each input of an op; "" where it is fixed, or set by a
-    list.
-    """
+    """The attribute that sets the dtype of each input; "" where it is fixed or a list's."""
     attributes: list[str] = []
     for arg in definition.input_arg:
         attributes += [arg.type_attr if not arg.type_list_attr else ""] * argument_count(arg, node)

@@ -16,9 +16,7 @@ from tfgraphwidget.sentences import editor_call
 
 @rule("batch-size")
 def batch_size(context: LintContext) -> Iterator[Finding]:
-    """Constants in which the batch size of an input is baked, so that the graph runs with no
-    other.
-    """
+    """Constants in which an input's batch size is baked, so that no other one runs."""
     index = context.index
     inputs = [
         op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]
@@ -76,9 +74,7 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-tensors", "error")
 def missing_tensors(context: LintContext) -> Iterator[Finding]:
-    """Signatures of the file that name tensors which the graph does not have, so that they cannot
-    be called.
-    """
+    """Signatures of the file that name tensors which the graph lacks, so none can call them."""
     for name, tensors in context.missing_tensors.items():
         yield Finding(
             "missing-tensors",

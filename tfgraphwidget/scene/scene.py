@@ -345,9 +345,7 @@ def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDAr
 
 
 def box_of(scene: Scene, name: str) -> int | None:
-    """The op, else the scope or group, of that name in a scene; with a slash at the end, the
-    scope.
-    """
+    """The op, else the scope or group, of that name in a scene; with a slash, the scope."""
     item_of_key = {
         key: item
         for key, item in keys(scene.names, scene.kind).items()
@@ -357,9 +355,7 @@ def box_of(scene: Scene, name: str) -> int | None:
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash at the end where there is such
-    an op, too.
-    """
+    """The name that an item is pinned by: a scope's has a slash where an op has it too."""
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
@@ -439,9 +435,7 @@ def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
-    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets
-    are multiples of 4.
-    """
+    """(name, dtype, shape, offset) of arrays, and one little-endian buffer; offsets are 4n."""
     fields, parts, offset = [], [], 0
     for name, array in arrays.items():
         dtype = _DTYPES[name]

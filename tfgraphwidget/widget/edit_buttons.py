@@ -523,9 +523,7 @@ its fields.
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
-    """The panel's buttons with the command of each, in their order; the fields of their forms are
-    complete.
-    """
+    """The panel's buttons with the command of each, in order; their forms' fields are complete."""
     ordered = sorted(BUTTONS.items(), key=lambda pair: pair[1].order)
     return tuple((name, _complete_button(name, button)) for name, button in ordered)
 

@@ -30,9 +30,7 @@ class Inspector:
         self._editor = editor
 
     def inspect(self, name: str, value_of: Callable[[str], p.TensorValue | None]) -> p.InspectReply:
-        """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor.
-        Raises UnknownName.
-        """
+        """The wiring of an op or scope; `value_of` is what a probe found. Raises UnknownName."""
         description = self._editor.inspect(name)
         alike = self._editor._core.view.alike(description.name)
         first = description.outputs[0].shape if description.op_type and description.outputs else ""

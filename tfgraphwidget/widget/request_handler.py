@@ -123,9 +123,7 @@ class RequestHandler:
 
     @property
     def _current_drawing(self) -> _Drawing | None:
-        """What was drawn last for panes of this shape; None if that is not the graph or the view
-        any more.
-        """
+        """What was drawn last for panes of this shape; None if graph or view have changed."""
         view = self._core.view
         drawing = self._drawings.get(view.aspect)
         # Other cells have added ops since, or another view has opened a scope, hidden or moved
@@ -320,9 +318,7 @@ class RequestHandler:
             )
 
     def _apply_edit(self, request: p.Edit) -> Answer:
-        """The reply to an edit, with what the panels show of it: one message, and one revision for
-        other views.
-        """
+        """The reply to an edit, with what the panels show of it: one message and one revision."""
         focus = new_op = ""
         was_drawn, history = self._is_drawn(request.inspected), self._core.executor.history
         with self._core.listeners.collect():
@@ -502,8 +498,6 @@ def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
 
 
 def _selection_text(selection: Selection | None) -> str:
-    """The Python that gives a selection; of a list of names too long to read, what also gives
-    it.
-    """
+    """The Python that gives a selection; for a list of names too long to read, another one."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"

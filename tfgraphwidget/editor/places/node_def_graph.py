@@ -52,9 +52,7 @@ class NodeDefGraph:
         origin: Graph | None = None,  # noqa: ARG002
         renew: bool = True,  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """Apply a patch, which has readers of the values, as a step of an edit; nothing is lost, as
-        NodeDefs have no session.
-        """
+        """Apply a patch, with readers of the values, as a step of an edit; nothing is lost."""
         number, before = len(self._patches), self.index
         self.index = _index_after(before, patch)
         self._states[number] = before
@@ -104,9 +102,7 @@ class NodeDefGraph:
 
 
 def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners: no
-    TensorFlow has them.
-    """
+    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners."""
     after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
     extras = after.extras
     if add.contexts or remove.contexts:

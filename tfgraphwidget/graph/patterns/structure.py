@@ -95,9 +95,7 @@ ANY = TensorType()
 
 @dataclass(frozen=True)
 class Variable:
-    """Any tensor, the same wherever the name stands; "" for one without a name. Or a node of that
-    name, at `port`.
-    """
+    """Any tensor, the same wherever the name stands unless it is "", or a node at `port`."""
 
     name: str = ""
     tensor_type: TensorType = ANY
@@ -141,9 +139,7 @@ class Node:
 
     @property
     def is_source(self) -> bool:
-        """Whether it can only be a constant, a variable or a placeholder, which stay when what
-        reads them goes.
-        """
+        """Whether it can only be a constant, variable or placeholder, which outlive consumers."""
         return ANY_TYPE not in self.types and self.op_types <= _SOURCES
 
 

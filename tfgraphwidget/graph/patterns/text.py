@@ -114,9 +114,7 @@ def parse(text: str) -> Pattern:
 
 
 def parse_statements(text: str) -> tuple[Value, ...]:
-    """Parse the values in `text`, which need not be a pattern: any tensor, a replacement. Raises
-    InvalidArgument.
-    """
+    """Parse the values in `text`, such as a replacement or any tensor. Raises InvalidArgument."""
     return _Parser(text).statements()
 
 
@@ -475,9 +473,7 @@ def _end(what: re.Pattern[str], text: str, at: int) -> int:
 
 
 def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
-    """The refusal of a text that is not a pattern, with a caret under the place `at` that
-    character.
-    """
+    """The refusal of a text that is no pattern, with a caret under the character `at`."""
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : len(text) if end < 0 else end]
     column = at - start

@@ -195,9 +195,7 @@ class PolylineRouter:
         return way
 
     def _out(self, node: int) -> list[Point]:
-        """The start of a line: in the middle of an op, or at the port of a scope or the border, and
-        a little on.
-        """
+        """The start of a line: an op's middle, or a scope's or border's port, and a little on."""
         if node == BORDER:
             x, y = self._border[0]
             return [(x, y), (x, y + STUB)]
@@ -248,9 +246,7 @@ class PolylineRouter:
 
 
 class PolylineRerouter:
-    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of
-    `OrthogonalRouter`.
-    """
+    """Draws lines of a slanted drawing whose boxes have moved; twin of `OrthogonalRouter`."""
 
     def __init__(
         self,

@@ -196,9 +196,7 @@ def _fonts() -> list[str]:
 def _add_shapes(
     ax: Axes, shapes: Sequence[Shape], point: float, layer: float, fonts: Sequence[str]
 ) -> None:
-    """Shapes of one type as one collection, which keeps their order: thousands of patches would be
-    slow.
-    """
+    """Shapes of one type as one ordered collection: thousands of patches would be slow."""
     boxes = [shape for shape in shapes if isinstance(shape, Box)]
     lines = [shape for shape in shapes if isinstance(shape, Polyline)]
     triangles = [shape for shape in shapes if isinstance(shape, Triangle)]

@@ -114,9 +114,7 @@ class ConvertedGraph(ConvertedNodes):
         what: str,
         model: LiteModel | OnnxModel,
     ) -> Source:
-        """The source of the graph; `what` is the format, "a TensorFlow Lite model", and `model`
-        what its runtime takes.
-        """
+        """The source of the graph; `what` is "a TensorFlow Lite model", `model` for its runtime."""
         from tfgraphwidget.sources.files.opening import open_message
 
         # Its operators compute, and nothing else: no runtime of the format has TensorFlow's ops.

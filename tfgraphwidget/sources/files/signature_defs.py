@@ -32,9 +32,7 @@ class Functions(Protocol):
 def read_signatures(
     meta: MetaGraphDef, body: Body
 ) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
-    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that
-    the graph lacks.
-    """
+    """A MetaGraphDef's signatures by name, and those left out, with the tensors it lacks."""
     nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
     missing_tensors: dict[str, tuple[str, ...]] = {}
@@ -53,9 +51,7 @@ def read_signatures(
 
 
 def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool:
-    """Whether an op has an output of that number; what an op that TensorFlow does not know lacks is
-    not known.
-    """
+    """Whether an op has an output of that number; true of ops unknown to TensorFlow."""
     op, port = split_tensor(tensor)
     node = nodes.get(op)
     return node is not None and (
@@ -64,9 +60,7 @@ def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs of the inputs or outputs of a signature; a sparse or ragged value is
-    several tensors.
-    """
+    """(key, tensor) pairs of a signature's inputs or outputs; a sparse value is several."""
     pairs = []
     for key, info in sorted(infos.items()):
         kind = info.WhichOneof("encoding")

@@ -53,9 +53,7 @@ def dtype_of(number: int) -> str:
 
 @cache
 def summary_messages() -> MessageClasses:
-    """The message classes, in a descriptor pool of their own: TensorFlow's, with the same names,
-    may be loaded too.
-    """
+    """The message classes, in a pool of their own, as TensorFlow's have the same names."""
     file = descriptor_pb2.FileDescriptorProto(
         name="counted.proto", package="counted", syntax="proto3"
     )
