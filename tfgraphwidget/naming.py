@@ -23,6 +23,15 @@ _IDENTIFIER = re.compile(r"\W+")
 _SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
+def words(*lines: str) -> tuple[str, ...]:
+    """The words in lines of text, as a long table of names is written.
+
+    >>> words("Add AddV2", "Sub")
+    ('Add', 'AddV2', 'Sub')
+    """
+    return tuple(word for line in lines for word in line.split())
+
+
 def split_tensor(name: str) -> tuple[str, int | None]:
     """The op's name and the output's index; the index is None when `name` is an op's name.
 

@@ -28,22 +28,13 @@ from tfgraphwidget.graph import (
     reach,
     rows_of,
 )
+from tfgraphwidget.naming import words
 from tfgraphwidget.tf_types import NodeDef
 
 # Families of op types: what decides a box's color.
 
-FAMILIES = (
-    "other",
-    "input",
-    "constant",
-    "variable",
-    "linear",
-    "activation",
-    "normalization",
-    "arithmetic",
-    "shape",
-    "control",
-    "state",
+FAMILIES = words(
+    "other input constant variable linear activation normalization arithmetic shape control state",
     "pooling",
 )
 

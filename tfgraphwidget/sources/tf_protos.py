@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tfgraphwidget.graph import DTYPE_NAMES
+from tfgraphwidget.naming import words
 from tfgraphwidget.tensorflow_modules import (
     installed_folder,
     installed_version,
@@ -79,28 +81,10 @@ _FILES = (
     "protobuf/tensor_bundle.proto",
     "protobuf/trackable_object_graph.proto",
 )
-_NAMES = frozenset(
-    (
-        *(
-            "AssetFileDef",
-            "AttrValue",
-            "BundleEntryProto",
-            "BundleHeaderProto",
-            "ControlFlowContextDef",
-            "FunctionDef",
-        ),
-        *(
-            "FunctionDefLibrary",
-            "GradientDef",
-            "GraphDebugInfo",
-            "GraphDef",
-            "MetaGraphDef",
-            "NodeDef",
-            "OpDef",
-        ),
-        *("OpList", "QueueRunnerDef", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo"),
-        *("TrackableObjectGraph", "VariableDef"),
-    )
+_NAMES = words(
+    "AssetFileDef AttrValue BundleEntryProto BundleHeaderProto ControlFlowContextDef FunctionDef",
+    "FunctionDefLibrary GradientDef GraphDebugInfo GraphDef MetaGraphDef NodeDef OpDef OpList",
+    "QueueRunnerDef SaverDef SavedModel SignatureDef TensorInfo TrackableObjectGraph VariableDef",
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
 _COLLECTIONS = {
@@ -114,43 +98,6 @@ _COLLECTIONS = {
     "queue_runners": "QueueRunnerDef",
 }
 REFERENCE = 100  # so much more is the DataType of a reference to a tensor
-DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
-    *(
-        "invalid",
-        "float32",
-        "float64",
-        "int32",
-        "uint8",
-        "int16",
-        "int8",
-        "string",
-        "complex64",
-        "int64",
-        "bool",
-    ),
-    *(
-        "qint8",
-        "quint8",
-        "qint32",
-        "bfloat16",
-        "qint16",
-        "quint16",
-        "uint16",
-        "complex128",
-        "float16",
-        "resource",
-    ),
-    *(
-        "variant",
-        "uint32",
-        "uint64",
-        "float8_e5m2",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e4m3b11fnuz",
-    ),
-    *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
-)
 _SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 
 
@@ -217,7 +164,7 @@ def dtype_names() -> dict[int, str]:
     One that this package does not know has the name that the installed release gives it:
     DT_FLOAT4_E2M1FN is float4_e2m1fn. Others have none.
     """
-    names = dict(enumerate(DTYPES[1:], 1))
+    names = dict(enumerate(DTYPE_NAMES[1:], 1))
     for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
         if 0 < value.number < REFERENCE:
             names.setdefault(value.number, value.name.removeprefix("DT_").lower())

@@ -11,7 +11,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tfgraphwidget.sources.tf_protos import DTYPES, REFERENCE, MessageClasses
+from tfgraphwidget.graph import DTYPE_NAMES
+from tfgraphwidget.sources.tf_protos import REFERENCE, MessageClasses
 
 # Message -> its fields as "number name: type"; "*" repeated, "{}" a map from strings.
 _MESSAGES = {
@@ -48,7 +49,7 @@ _CALLED = {
 def dtype_of(number: int) -> str:
     """A DataType's name, "float32"; "" for none."""
     number %= REFERENCE
-    return DTYPES[number] if 0 < number < len(DTYPES) else ""
+    return DTYPE_NAMES[number] if 0 < number < len(DTYPE_NAMES) else ""
 
 
 @cache
@@ -58,7 +59,7 @@ def summary_messages() -> MessageClasses:
         name="counted.proto", package="counted", syntax="proto3"
     )
     enum = file.enum_type.add(name="DataType")
-    for number, dtype in enumerate(DTYPES):
+    for number, dtype in enumerate(DTYPE_NAMES):
         value = _CALLED.get(dtype, dtype.upper())
         enum.value.add(name=f"DT_{value}", number=number)
         if number:
