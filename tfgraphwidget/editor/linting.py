@@ -132,7 +132,7 @@ def _outputs(core: EditorCore) -> tuple[str, ...]:
 
 
 class _Devices:
-    """The devices of the session, or of this machine; asked for late, as TensorFlow is loaded."""
+    """The devices of the session, or this machine's; asked for late: that loads TensorFlow."""
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core

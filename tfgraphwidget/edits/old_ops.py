@@ -135,9 +135,7 @@ def _flattened_axes(node: NodeDef, names: set[str]) -> list[NodeDef]:
 def _ops_of_today(
     node: NodeDef, ended: int, after: int, names: set[str], original: str
 ) -> list[NodeDef]:
-    """The ops that compute what an op computes whose type has ended. Raises NotClonable, naming the
-    original.
-    """
+    """The ops that compute what an op of an ended type computes. Raises NotClonable."""
     op_type = node.op
     if op_type == "PlaceholderV2" and after < _PLACEHOLDERS_ALIKE:
         return [node]
@@ -195,9 +193,7 @@ class _NewOps:
         return self.add(name, "Const", *waits, dtype=number, value=tensor)
 
     def last(self, op_type: str, *inputs: str, **attributes: Attribute) -> NodeDef:
-        """The op that gives the results, under the name of the original, with its place and what it
-        waits for.
-        """
+        """The op that gives the results, under the original's name and place, with its waits."""
         waits = [text for text in self.node.input if text[:1] == "^"]
         node = _node(self.node, self.node.name, op_type, (*inputs, *waits), attributes)
         if "_class" in self.node.attr:
@@ -245,9 +241,7 @@ def _node(
 
 @dataclass(frozen=True)
 class _Renamed:
-    """The op type that computes the same, with attributes that it has beside those of the old
-    one.
-    """
+    """The op type that computes the same, with attributes beside those of the old one."""
 
     op_type: str
     attributes: tuple[tuple[str, Attribute], ...] = ()
@@ -371,9 +365,7 @@ def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
 
 
 def _convolution_gradient(op_type: str, sized: int) -> Callable[[_NewOps], NodeDef]:
-    """What writes the gradient of a convolution in the op of today, which takes the shape of input
-    number `sized`.
-    """
+    """What writes a convolution's gradient as today, which takes the shape of input `sized`."""
 
     def write(ops: _NewOps) -> NodeDef:
         number, inputs = ops.number("T"), list(ops.inputs)

@@ -51,9 +51,7 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
 
 @contextmanager
 def unwritable_refused(path: Path) -> Iterator[None]:
-    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be
-    written.
-    """
+    """Raise GraphEditError for what a file system or TensorFlow raises at a failed write."""
     try:
         yield
     except Exception as error:
@@ -107,9 +105,7 @@ def save_page(path: Path, page_input: PageInput) -> Path:
 
 
 def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes) -> Path:
-    """Write a page of two graphs in two panes, with what it knows of both together, gzipped; see
-    `save_page`.
-    """
+    """Write a page of two graphs in two panes, with what joins them, gzipped; see `save_page`."""
     from tfgraphwidget.export.html.page import PageOfTwo
 
     return _save_page(path, PageOfTwo(before, after, document))
@@ -141,9 +137,7 @@ def _write_file(place: Path, suffix: str, write: Callable[[Path], object]) -> No
 
 
 def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:
-    """Write a file in a new folder, in the format of the suffix of what may be a link to a file of
-    another suffix.
-    """
+    """Write a file in a new folder, in its suffix's format, for a link to another suffix too."""
     if place.suffix.lower() == suffix.lower():
         write(new / place.name)
         return

@@ -435,7 +435,9 @@ def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
-    """(name, dtype, shape, offset) of arrays, and one little-endian buffer; offsets are 4n."""
+    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets
+    are multiples of 4.
+    """
     fields, parts, offset = [], [], 0
     for name, array in arrays.items():
         dtype = _DTYPES[name]

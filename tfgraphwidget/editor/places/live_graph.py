@@ -446,7 +446,9 @@ class LiveGraph:
         return self.fit(replace(patch, order=()))
 
     def _check_trust(self, patch: Patch) -> None:
-        """Raise NotTrusted if a shape would hang on an op that does more than compute."""
+        """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow
+        computes it then.
+        """
         trust = self.source.trust
         if not trust.is_given and (patch.add.nodes or patch.changed):
             trust.check(

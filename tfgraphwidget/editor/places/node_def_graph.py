@@ -52,7 +52,9 @@ class NodeDefGraph:
         origin: Graph | None = None,  # noqa: ARG002
         renew: bool = True,  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """Apply a patch, with readers of the values, as a step of an edit; nothing is lost."""
+        """Apply a patch, which has readers of the values, as a step of an edit; nothing is lost, as
+        NodeDefs have no session.
+        """
         number, before = len(self._patches), self.index
         self.index = _index_after(before, patch)
         self._states[number] = before

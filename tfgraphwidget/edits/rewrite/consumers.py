@@ -84,9 +84,7 @@ def _colocation(node: NodeDef) -> Sequence[bytes]:
 
 
 def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
-    """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes:
-    of their names.
-    """
+    """The NodeDef with other control inputs, if so, in TensorFlow's order, by name."""
     old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
     if set(old) != set(new):
         after.input[:] = [*(text for text in after.input if text[:1] != "^"), *sorted(set(new))]
@@ -105,9 +103,7 @@ def tensor_name(index: GraphIndex, of: Tensor) -> str:
 
 
 def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
-    """The ops that a name scope, a selection or names of ops mean, in graph order. Raises
-    UnknownName.
-    """
+    """The ops that a scope, selection or names mean, in graph order. Raises UnknownName."""
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
@@ -167,9 +163,7 @@ def _writes(index: GraphIndex, consumer: int, of: Tensor) -> bool:
 
 
 def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> None:
-    """Raise GraphEditError where an edge between a tensor and its consumers holds a v1 while loop
-    together.
-    """
+    """Raise GraphEditError if an edge from a tensor to its consumers ties a v1 loop."""
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
         to = index.types[op]
@@ -221,9 +215,7 @@ _MOST = 1 << 15
 
 
 class SlotType(NamedTuple):
-    """One input: the number of its dtype (0 if it is not known), and whether it must be a reference
-    to a variable.
-    """
+    """An input: its dtype's number (0 if unknown), and whether it must be a reference."""
 
     dtype: int
     is_ref: bool

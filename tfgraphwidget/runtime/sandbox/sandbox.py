@@ -48,9 +48,7 @@ def exact_config() -> ConfigProto:
 
 
 def without_remote_device(node: NodeDef) -> NodeDef:
-    """Return a NodeDef that this process can place: itself, or a copy without a device of another
-    process.
-    """
+    """Return a NodeDef that this process can place: without a device of another one."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()
