@@ -21,6 +21,7 @@ from tfgraphwidget.edits import (
     Patch,
     apply_patch,
     may_be_gradient_of,
+    name_callee,
     track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError
@@ -490,13 +491,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     new = type(node)()
     new.CopyFrom(node)
     for label, name in functions.items():
-        key, _, number = label.rstrip("]").partition("[")
-        if not key:
-            new.op = name
-        elif number:
-            new.attr[key].list.func[int(number)].name = name
-        else:
-            new.attr[key].func.name = name
+        name_callee(new, label, name)
     if functions:
         new.attr.pop(_GRADIENT, None)  # of another function it would be another's
     if not set(active).isdisjoint(functions.values()):
