@@ -300,10 +300,7 @@ def installed_version() -> str | None:
     if installed_folder() is None:
         return None
     # Takes as long as to read a small graph.
-    from importlib.metadata import (
-        PackageNotFoundError,
-        version,
-    )
+    from importlib.metadata import PackageNotFoundError, version
 
     for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):

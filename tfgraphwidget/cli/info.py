@@ -70,10 +70,7 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "constants",
             f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}",
         )
-    yield (
-        "control flow",
-        ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none",
-    )
+    yield ("control flow", ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none")
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _tensor_lines(graph["inputs"])

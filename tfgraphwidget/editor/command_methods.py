@@ -73,8 +73,7 @@ def edit_and_compare(
             return report
         comparison = core.evaluator.compare(feeds)
     return replace(
-        report,
-        notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison)),
+        report, notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison))
     )
 
 
@@ -97,7 +96,7 @@ _FEEDS = inspect.Parameter(
 _OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (), edit_and_compare: (_FEEDS,)}
 _MEANINGS = {
     "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs "
-    "differ.",
+    "differ."
 }
 
 

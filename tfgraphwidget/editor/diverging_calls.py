@@ -81,11 +81,7 @@ def _has_unknown_types(index: GraphIndex) -> bool:
 
 
 def _look_inside(
-    before: Side,
-    now: Side,
-    tensors: tuple[str, str],
-    tolerance: Tolerance,
-    path: tuple[str, ...],
+    before: Side, now: Side, tensors: tuple[str, str], tolerance: Tolerance, path: tuple[str, ...]
 ) -> tuple[FirstDivergence | None, str]:
     """Find the first divergence inside of the functions that two ops call, whose inputs agree and
     outputs differ; None, and why, where there is none.

@@ -86,10 +86,7 @@ class EditPlanner:
             place,
             edits.Edits.of(patch, notes=self._cuts(change)),
             apply,
-            notes=lambda: (
-                *self._lost_signatures(signatures, change),
-                *self._notes(change),
-            ),
+            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
             reserved=self._names_in_use(change),
             imported=(is_exchanged or command.asks_for_session)
             and self.target.place.file is not None,

@@ -39,13 +39,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import argument_value, editor_call, either, in_cell
-from tfgraphwidget.sources import (
-    OpenOptions,
-    Source,
-    absent_devices,
-    open_message,
-    pinned_notices,
-)
+from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices
 from tfgraphwidget.tf_types import (
     Graph,
     GraphDef,

@@ -24,14 +24,7 @@ _REDUCTIONS = frozenset({"All", "Any", "Max", "Mean", "Min", "Prod", "Sum"})
 _FLOAT32, _INT32, _COMPLEX64, _INT64 = 1, 3, 8, 9  # DataTypes
 
 # Of constants.
-_DTYPES = {
-    1: "float32",
-    2: "float64",
-    3: "int32",
-    9: "int64",
-    14: "bfloat16",
-    19: "float16",
-}
+_DTYPES = {1: "float32", 2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}
 # In place of the version of the installed release, which is newer than those of all that ended.
 _PRESENT = 1 << 31
 

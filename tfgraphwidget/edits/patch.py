@@ -358,10 +358,7 @@ class Patch:
             dependents,
             members=members,
             # Its own have boundaries and tensors from outside, too.
-            contexts=(
-                *own.contexts,
-                *dependents.contexts,
-            ),
+            contexts=(*own.contexts, *dependents.contexts),
             runners=started,
             functions=functions,
             gradients=own.gradients,

@@ -79,12 +79,7 @@ def is_filled_in(nodes: Iterable[NodeDef]) -> bool:
 
 _NOT_COMPARED = (*IGNORED, *NAMES)
 _Field = Literal["name", "input", "device", "experimental_debug_info"]
-_NOT_KIND: tuple[_Field, ...] = (
-    "name",
-    "input",
-    "device",
-    "experimental_debug_info",
-)
+_NOT_KIND: tuple[_Field, ...] = ("name", "input", "device", "experimental_debug_info")
 _WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
 _GATHERS = op_types.GATHERS | {"ResourceGather"}  # a frozen variable is read by another type
 _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors, functions

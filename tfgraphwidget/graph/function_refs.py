@@ -41,9 +41,7 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
 
 
 def called_definitions(
-    nodes: Iterable[NodeDef],
-    functions: Collection[str],
-    definition: Callable[[str], FunctionDef],
+    nodes: Iterable[NodeDef], functions: Collection[str], definition: Callable[[str], FunctionDef]
 ) -> dict[str, FunctionDef]:
     """The FunctionDefs that NodeDefs call of the library `functions`, and those that these call, by
     name; `definition` finds one.

@@ -267,9 +267,7 @@ RANK_PRESERVING = IDENTITY | _types(
     "Relu Relu6 ReverseV2 Rsqrt Selu Sigmoid Snapshot Softplus Sqrt Square StopGradient Tanh",
 )
 # Their output has as many dimensions as the input that has more of them.
-BROADCASTING = _types(
-    "Add AddV2 Div Maximum Minimum Mul Pow RealDiv SquaredDifference Sub",
-)
+BROADCASTING = _types("Add AddV2 Div Maximum Minimum Mul Pow RealDiv SquaredDifference Sub")
 # Their output has the sizes of their input at other positions, with some 1s more or less.
 AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 # Their output has elements of their inputs and no others: a number that a half float does not have
@@ -292,7 +290,7 @@ ADD_NUMBERS = SUMS | {"Sub", "Range"}
 GRADIENT_SUMS = SUMS | IDENTITY | {"AddN"}
 # Their derivative is zero, or there is none.
 WITHOUT_GRADIENT = SHAPE_QUERIES | _types(
-    "StopGradient ZerosLike OnesLike Sign Floor Ceil Round Rint",
+    "StopGradient ZerosLike OnesLike Sign Floor Ceil Round Rint"
 )
 # They give their first input on, and its gradient.
 SAME_GRADIENT = IDENTITY | {

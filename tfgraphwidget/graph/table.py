@@ -15,9 +15,7 @@ from tfgraphwidget.optional_packages import import_package
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-COLUMNS = words(
-    "name type scope device inputs control_inputs outputs consumers variable",
-)
+COLUMNS = words("name type scope device inputs control_inputs outputs consumers variable")
 
 
 def table(index: GraphIndex) -> DataFrame:

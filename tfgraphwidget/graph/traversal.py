@@ -210,9 +210,7 @@ def topological_rank(index: GraphIndex) -> Sequence[int]:
     if index.is_sorted():
         return range(len(index))
     order = after_sources(
-        range(len(index)),
-        lambda op: (*index.input_lists[op], *index.control_lists[op]),
-        len(index),
+        range(len(index)), lambda op: (*index.input_lists[op], *index.control_lists[op]), len(index)
     )
     rank = np.empty(len(index), np.int64)
     rank[order] = np.arange(len(index))

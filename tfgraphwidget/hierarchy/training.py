@@ -43,11 +43,7 @@ _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
 def find_gradient_support(
-    index: GraphIndex,
-    facts: OpFacts,
-    seeds: npt.NDArray[np.intp],
-    after: Mask,
-    forward: Mask,
+    index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask, forward: Mask
 ) -> Mask:
     """Find the ops that compute factors of gradients: they depend on no gradient, yet serve
     training only.

@@ -86,9 +86,7 @@ class KernelsHandler(APIHandler):
         manager: Any = self.kernel_manager
         sessions: Any = self.session_manager
         kernel_id = manager.start_kernel(
-            kernel_name=name,
-            cwd=str(folder),
-            env=sessions.get_kernel_env(path or "", file),
+            kernel_name=name, cwd=str(folder), env=sessions.get_kernel_env(path or "", file)
         )
         kernel = await ensure_async(manager.kernel_model(await ensure_async(kernel_id)))
         self.set_status(201)

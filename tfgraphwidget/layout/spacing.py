@@ -16,10 +16,7 @@ from math import inf, isnan
 NODE_GAP, ROW_GAP = 12.0, 18.0
 TRACK = 6.0
 # From a row to the first track, from the last track to the next row (arrow heads).
-ABOVE, BELOW = (
-    7.0,
-    11.0,
-)
+ABOVE, BELOW = 7.0, 11.0
 PORT_GAP = 12.0
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0

@@ -7,11 +7,7 @@ from operator import methodcaller
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
-from tfgraphwidget.tf_types import (
-    ControlFlowContext,
-    Graph,
-    Operation,
-)
+from tfgraphwidget.tf_types import ControlFlowContext, Graph, Operation
 
 context = lazy_module("tensorflow.python.eager.context")
 control_flow_state = lazy_module("tensorflow.python.ops.control_flow_state")

@@ -207,10 +207,7 @@ class Exporter:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(
-                f"{target}{ending}",
-                **boundary,
-                frozen=frozen,
-                **parse_options(options),
+                f"{target}{ending}", **boundary, frozen=frozen, **parse_options(options)
             )
         reports = [
             notice

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.graph import FunctionRef, control_flow
 from tfgraphwidget.runtime.measure import images as pixels
-from tfgraphwidget.sources import (
-    TensorDescription,
-)
+from tfgraphwidget.sources import TensorDescription
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.replies import describe_stats, image
 from tfgraphwidget.widget.untrusted_ops import effect_sentences

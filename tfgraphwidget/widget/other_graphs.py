@@ -171,10 +171,7 @@ class OtherGraphs:
             return thing, next(sessions, None) if kind == "tf.Graph" else None
         here = self._exporter.folder  # the kernel of a document does not run beside its file
         # A path that is copied from the file browser begins at the server's root.
-        above = (
-            here,
-            *here.parents,
-        )
+        above = (here, *here.parents)
         for path in (
             here / parse_path(name, "source"),
             *(folder / name.lstrip("/") for folder in above),

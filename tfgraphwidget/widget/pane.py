@@ -120,6 +120,5 @@ def _failure(error: BaseException) -> protocol.Refusal:
     logging.getLogger("traitlets").error("tfgraphwidget: a request failed", exc_info=error)
     text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
     return protocol.Refusal(
-        f"{type(error).__name__} in the kernel: {text}; History says what was done before it.",
-        (),
+        f"{type(error).__name__} in the kernel: {text}; History says what was done before it.", ()
     )

@@ -391,11 +391,7 @@ class Bypass(Rewire):
             )
 
     def _carry_waits(
-        self,
-        moves: EdgeMoves,
-        boundary: Boundary,
-        part: Selection,
-        ways: Mapping[Tensor, Tensor],
+        self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: Mapping[Tensor, Tensor]
     ) -> None:
         """Let who reads past the part wait for what its outputs waited for: updates, checks."""
         index = moves.index

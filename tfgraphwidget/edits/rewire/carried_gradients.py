@@ -23,11 +23,7 @@ import numpy as np
 
 from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
-from tfgraphwidget.edits.rewire.stale_gradients import (
-    BackwardOps,
-    is_differentiable,
-    origin,
-)
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, is_differentiable, origin
 from tfgraphwidget.graph import APPLIES, GRADIENT_SUMS, HANDLES, GraphIndex, Shape, traversal
 
 Tensor = tuple[int, int]

@@ -432,11 +432,7 @@ class _Planner:
                 index, (index.ids[name] for name in names | new if name in index.ids)
             )
         matches = find_matches(
-            index,
-            self.pattern,
-            within=mask,
-            external=self.external,
-            effects=self.command.effects,
+            index, self.pattern, within=mask, external=self.external, effects=self.command.effects
         )
         accepted = self._matches_to_replace(matches)
         backward = BackwardOps(index, self.context.new_names)
@@ -817,12 +813,7 @@ class _Round:
             *((CARRIED,) if carried else ()),
             # Asked here, too: the patch of a called function's body comes by no other way.
             *stale_gradient_notes(
-                index,
-                patch,
-                names,
-                "what was replaced",
-                carried=carried,
-                left_over=left_over,
+                index, patch, names, "what was replaced", carried=carried, left_over=left_over
             ),
             *possible_gradient_notes(
                 index, traversal.mask_of(index, replaced_ops), "what was replaced", names

@@ -131,17 +131,10 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
 
 
 # What a SavedModel of TF 1 begins with.
-_INITIALIZATION = {
-    "asset_filepaths",
-    "saved_model_main_op",
-    "legacy_init_op",
-}
+_INITIALIZATION = {"asset_filepaths", "saved_model_main_op", "legacy_init_op"}
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
 # Their messages name ops, and edits follow them.
-_FOLLOWED = {
-    *COLLECTIONS.values(),
-    "queue_runners",
-}
+_FOLLOWED = {*COLLECTIONS.values(), "queue_runners"}
 
 
 def add_collections(
@@ -226,10 +219,7 @@ _BARE = (
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
 # What a newer TensorFlow says in these of the file is written again.
-_KEPT = (
-    "meta_info_def",
-    "signature_def",
-)
+_KEPT = ("meta_info_def", "signature_def")
 
 
 def siblings(path: Path) -> list[Path]:

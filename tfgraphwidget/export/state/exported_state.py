@@ -129,10 +129,7 @@ def present_values(
                 "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and "
                 "save again"
             )
-        raise SessionRefused(
-            f"{why}; " + way + ".",
-            missing.handles or list(reads),
-        ) from None
+        raise SessionRefused(f"{why}; " + way + ".", missing.handles or list(reads)) from None
     return read
 
 

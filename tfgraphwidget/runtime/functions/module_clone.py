@@ -190,10 +190,7 @@ class _Body:
             return excerpt(index, names, boundary[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
         # Takes arguments that nothing here reads, too.
-        ops = {
-            *also,
-            *(index.op(name) for name in results),
-        }
+        ops = {*also, *(index.op(name) for name in results)}
         part = excerpt(index, names, arguments, results, ops, self.arguments)
         return part, self.structure.with_results(tuple(self.returns))
 

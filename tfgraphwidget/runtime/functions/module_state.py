@@ -287,12 +287,7 @@ def _present(name: str, live: tf.Variable) -> Tensor:
 
 
 def _variable(
-    index: GraphIndex,
-    name: str,
-    live: object,
-    value: Any,
-    own_name: str,
-    device: str | None,
+    index: GraphIndex, name: str, live: object, value: Any, own_name: str, device: str | None
 ) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape

@@ -35,10 +35,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import CondContextDef, ContextDef, ControlFlowContext
 
 # tf.compat.v1.GraphKeys.
-COLLECTIONS = {
-    "WhileContextDef": "while_context",
-    "CondContextDef": "cond_context",
-}
+COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}
 """The collection that each kind of outermost contexts is kept in."""
 
 

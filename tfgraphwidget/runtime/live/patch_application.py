@@ -248,10 +248,7 @@ def _roll_back(
         lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members,
     )
     # Those of tables may have come meanwhile.
-    record.hidden = {
-        *before.hidden,
-        *record.transfer_ops.values(),
-    }
+    record.hidden = {*before.hidden, *record.transfer_ops.values()}
     hide_failed(graph, new)
     remaining = (_functions(patch.add) & graph_functions(graph).keys()) - before.library
     record.functions = {*before.functions, *remaining}

@@ -151,10 +151,7 @@ def _bytes(memory: float) -> str:
 
 
 def tracing_runner(
-    graph: tf.Graph,
-    session: Session | None,
-    feeds: Mapping[str, object],
-    lacks: Sequence[str] = (),
+    graph: tf.Graph, session: Session | None, feeds: Mapping[str, object], lacks: Sequence[str] = ()
 ) -> Traced:
     """Return a function that computes tensors in the session of a live graph, if there is one, into
     a RunMetadata; `lacks` are sentences about what the session lacks.

@@ -19,12 +19,7 @@ _LONGEST = 200
 _MOST_SHOWN = 16
 _UNREADABLE = "unreadable"
 # Kinds of AttrValue; a tensor is set by `set_constant`.
-_NOT_SETTABLE = (
-    None,
-    "func",
-    "placeholder",
-    "tensor",
-)
+_NOT_SETTABLE = (None, "func", "placeholder", "tensor")
 
 
 @dataclass(frozen=True)

@@ -108,11 +108,7 @@ class ConvertedGraph(ConvertedNodes):
         return {**summarize_graph(meta.graph_def, meta), "made_by": made_by}
 
     def open(
-        self,
-        container: Container,
-        options: OpenOptions,
-        what: str,
-        model: LiteModel | OnnxModel,
+        self, container: Container, options: OpenOptions, what: str, model: LiteModel | OnnxModel
     ) -> Source:
         """The source of the graph; `what` is "a TensorFlow Lite model", `model` for its runtime."""
         from tfgraphwidget.sources.files.opening import open_message

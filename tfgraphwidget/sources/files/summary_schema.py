@@ -39,11 +39,7 @@ _MESSAGES = {
 _FIELD = re.compile(r"(\d+) (\w+): (\*|\{\}|)(\w+)")
 _PROTO = descriptor_pb2.FieldDescriptorProto
 # The others' names in capitals.
-_CALLED = {
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "float16": "HALF",
-}
+_CALLED = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}
 
 
 def dtype_of(number: int) -> str:

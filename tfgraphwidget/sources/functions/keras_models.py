@@ -29,11 +29,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
 # For the editor, which imports no TensorFlow.
-__all__ = [
-    "functional_boundary",
-    "functional_model",
-    "functional_nodes",
-]
+__all__ = ["functional_boundary", "functional_model", "functional_nodes"]
 
 
 def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
