@@ -297,9 +297,6 @@ class NodeDefs(NodeList):
 
     `rows` is what `read_nodes` gives, `ids` has the number of each name.
 
-    Args:
-        nodes: The NodeDefs.
-
     Raises:
         UnknownName: An input is not in the graph.
         GraphEditError: A name is used twice.

@@ -95,11 +95,7 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
 
 
 def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
-    """Add constants and variable reads to the parts that they feed, if they feed one part only.
-
-    Returns:
-        The parts with the added siblings.
-    """
+    """Add constants and variable reads to the parts that they feed, if they feed one part only."""
     owner = np.full(len(edges.around), -1, dtype=np.int32)
     sizes = [len(part) for part in parts]
     owner[list(chain.from_iterable(parts))] = np.arange(len(parts)).repeat(sizes)
@@ -135,11 +131,7 @@ class _Block:
 
 
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
-    """Find groups of siblings that are layers by their names.
-
-    Returns:
-        The layer groups.
-    """
+    """Find groups of siblings that are layers by their names."""
     boxes = np.concatenate(
         [
             (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,

@@ -111,11 +111,7 @@ class CurrentGraph(Protocol):
 
 
 class SourceContext:
-    """A graph of a source, or a function's body in it, as a `PlanContext`.
-
-    Args:
-        graph: The graph that is edited.
-    """
+    """A graph of a source, or a function's body in it, as a `PlanContext`."""
 
     depth = 0  # of the calls through which the graph was entered
 

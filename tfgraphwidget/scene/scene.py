@@ -216,9 +216,6 @@ def build(
     Args:
         layout: a callable like those of networkx, or None for the layered layout.
         cache: the layout cache of the earlier scene, see `layout.compound.place`.
-
-    Returns:
-        The scene.
     """
     visible_graph = build_visible_graph(index, view_spec)
     positions = place(
@@ -379,9 +376,6 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
 
     Args:
         tint: The color number of each item, see `scene.coloring.scales`.
-
-    Returns:
-        The paint with the encoding.
     """
     note = _encode_texts(notes)
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])

@@ -27,10 +27,6 @@ def set_control_flow_context(
 ) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
 
-    Args:
-        owner: The graph or the op.
-        innermost: The innermost context; None for none.
-
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no
     public method.
     """
@@ -89,9 +85,6 @@ def gradient_loop_state(context: ControlFlowContext) -> object:
 
 def set_gradient_loop_state(context: Any, state: object) -> None:
     """Set the state that connects the loop of a gradient to its forward loop.
-
-    Args:
-        state: The state; None for none.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
     """

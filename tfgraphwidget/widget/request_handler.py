@@ -130,7 +130,7 @@ class RequestHandler:
         # something.
         is_current = (
             drawing
-            and drawing.scene.index is self._editor._core.index
+            and drawing.scene.index is self._core.index
             and drawing.view_spec == view.view_spec
         )
         return drawing if is_current else None
@@ -176,7 +176,7 @@ class RequestHandler:
             case p.DescribeModel():
                 return self._model.describe(request)
             case p.FindEditOps(step):
-                names = edited_names(self._editor._core.index, self._core.executor.history, step)
+                names = edited_names(self._core.index, self._core.executor.history, step)
                 return p.EditOps(self._core.view.with_closed_groups(names))
             case p.Palette():
                 return self._ops.palette(request)
@@ -331,7 +331,7 @@ class RequestHandler:
             renamed = (
                 ()
                 if is_nothing
-                else renamed_prefixes(self._core.executor.renamed, self._editor._core.index)
+                else renamed_prefixes(self._core.executor.renamed, self._core.index)
             )
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
@@ -438,7 +438,7 @@ class RequestHandler:
         return re.sub(rf"'[^']*/{re.escape(name[1:])}", lambda _: name, on_page(notice))
 
     def _state(self) -> p.State:
-        editor, executor, index = self._editor, self._core.executor, self._editor._core.index
+        editor, executor, index = self._editor, self._core.executor, self._core.index
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
@@ -462,7 +462,7 @@ class RequestHandler:
             selected_variables=count_variables(index, selection.ids) if selection else 0,
             selected_trainable=count_trainable(index, selection.ids) if selection else 0,
             values=executor.default_init(),
-            proposal=editor._core.executor.free_scope(),
+            proposal=self._core.executor.free_scope(),
             undo=history.done[-1].line if history.done else "",
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
@@ -473,9 +473,9 @@ class RequestHandler:
             explained=self._edits.explanations(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
-            colors=editor._core.coloring.names,
+            colors=self._core.coloring.names,
             legend=self._inspector.legend(),
-            hidden=editor._core.view.hidden_ops,
+            hidden=self._core.view.hidden_ops,
             direction=editor.view.direction,
             likely=self._likely,
             pinned=len(self._core.view.pinned),

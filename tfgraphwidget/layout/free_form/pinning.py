@@ -102,9 +102,6 @@ def pins_in_sight(
 
     Args:
         hidden: The names of hidden scopes and ops.
-
-    Returns:
-        The other pins.
     """
     scopes = outline_of(index)[0].ids if pinned else {}
     both = {key for key in pinned if key in index.ids and key in scopes}
@@ -138,9 +135,6 @@ def apply_pins(
         pinned: the centers by node, in pixels.
         sizes: float64 (n, 2), width and height of each node.
         edges: int32 (m, 2 or more), source and target of each edge.
-
-    Returns:
-        The layout with the pinned nodes.
     """
     if not pinned:
         return layout

@@ -49,9 +49,6 @@ class ObstacleAvoidance:
 
         Args:
             through: The boxes that the path may cross.
-
-        Returns:
-            The points of the path.
         """
         self._steps = _STEPS
         points = self._bend(start, end, through, _DEPTH)
@@ -170,9 +167,6 @@ class PolylineRouter:
             source: The source box, or BORDER.
             target: The target box, or BORDER.
             twin: Whether there is an edge in the opposite direction to keep clear of.
-
-        Returns:
-            The points of the route.
         """
         if source == target and self._ports[source] is None:
             return self._loop(source)
@@ -287,9 +281,6 @@ class PolylineRerouter:
             target: The target box, or BORDER.
             before: The route before; not used.
             entry: Not used.
-
-        Returns:
-            The points of the route.
         """
         return self._slanted.route(source, target, twin=(target, source) in self._both)
 

@@ -65,11 +65,7 @@ class GraphAxes(Axes):
     _cell = -1  # the execution count of the cell that has shown it
 
     def show_in_notebook(self) -> bool:
-        """Show the picture below the cell that runs, once.
-
-        Returns:
-            Whether there is a notebook.
-        """
+        """Show the picture below the cell that runs, once."""
         shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
         if shell is None or not hasattr(shell, "kernel"):
             return False
@@ -103,9 +99,6 @@ def draw(
         ax: The axes; None for those of a new figure of fitting size.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
-
-    Returns:
-        The axes.
     """
     display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area

@@ -78,9 +78,6 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
         source_format: The format; it is tried after those that were registered before, unless a
             file's name hints at it.
 
-    Returns:
-        The format.
-
     Example:
         A graph of NoOps, one per line: its name, then the names of its control inputs.
 
