@@ -515,7 +515,9 @@ def navigator_of(model: object) -> Navigator | None:
 
 
 def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Collection[str]]:
-    """The outputs of the signature of each source where the other one has no signature."""
+    """The outputs of the signature of each source where the other one has no signature, so that it
+    can be only one of them.
+    """
     outputs = (
         () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
         for one, other in ((before, after), (after, before))

@@ -760,13 +760,17 @@ class GraphComparison:
                 yield OpPair(new_names[j], name, EVIDENCE[evidence])
 
     def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
-        """Whether two names are of an argument and differ by numbers, which TensorFlow gives it."""
+        """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
+        the number of the function.
+        """
         was, now = pair
         is_argument = self.arguments.get(was) == now
         return is_argument and _DIGITS.sub("", was) == _DIGITS.sub("", now)
 
     def _inside(self) -> Iterator[Inside]:
-        """The differences of functions that ops of both graphs call, once for each two."""
+        """The differences of functions that ops of both graphs call; those of each two functions
+        once.
+        """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
         one, other = self.attributes
@@ -911,7 +915,9 @@ class GraphComparison:
             yield Detail(f"attr {name}", before, after if before != after else f"{after}, another")
 
     def _means_the_same(self, name: str, i: int, j: int) -> bool:
-        """Whether an attribute that names ops or an asset, or is a name, names the same in both."""
+        """Whether an attribute that names ops or an asset file, or is a name, names the same in
+        both.
+        """
         if name == _VALUE:
             return self._is_same_asset(i, j)
         if name == _BESIDE:
@@ -981,7 +987,9 @@ class GraphComparison:
 
 
 def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:
-    """The tensors that a function returns, by keys, named as its arguments are in its body."""
+    """The tensors that a function returns, by their keys, with the names that its arguments have in
+    its body.
+    """
     raw_names = (argument.name for argument in function.signature.input_arg)
     names = dict(zip(raw_names, body.arguments, strict=True))
     return {key: names.get(text, text) for key, text in function.ret.items()}
