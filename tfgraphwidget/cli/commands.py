@@ -206,7 +206,9 @@ def _print_difference(
 
 
 def print_lint(options: argparse.Namespace) -> int:
-    """Print what rules find in a graph; --fix fixes and writes it. Returns 1 if some is left."""
+    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when
+    something is left.
+    """
     if options.fix != (options.out is not None):
         raise GraphEditError(
             "lint --fix writes the fixed graph: give --fix and --out OUT together."

@@ -205,6 +205,9 @@ class Beside(ArgumentChecks):
         Args:
             path: The file, whose name ends in ".html".
 
+        Returns:
+            The path.
+
         Raises:
             GraphEditError: If it cannot be written; an old file is unchanged then.
 

@@ -186,7 +186,9 @@ class _NewOps:
         return self.add(name, "Const", *waits, dtype=number, value=tensor)
 
     def last(self, op_type: str, *inputs: str, **attributes: Attribute) -> NodeDef:
-        """The op that gives the results, under the original's name and place, with its waits."""
+        """The op that gives the results, under the name of the original, with its place and what it
+        waits for.
+        """
         waits = [text for text in self.node.input if text[:1] == "^"]
         node = _node(self.node, self.node.name, op_type, (*inputs, *waits), attributes)
         if "_class" in self.node.attr:

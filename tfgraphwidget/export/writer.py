@@ -137,7 +137,9 @@ def _write_file(place: Path, suffix: str, write: Callable[[Path], object]) -> No
 
 
 def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:
-    """Write a file in a new folder, in its suffix's format, for a link to another suffix too."""
+    """Write a file in a new folder, in the format of the suffix of what may be a link to a file of
+    another suffix.
+    """
     if place.suffix.lower() == suffix.lower():
         write(new / place.name)
         return

@@ -42,7 +42,9 @@ def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
 
 
 def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether a lambda where the code stands reads and calls the same: files change."""
+    """Whether a lambda stands where the code does, and reads and calls the same: the file may be
+    another by now.
+    """
     if node.lineno != code.co_firstlineno:
         return False
     inner = list(ast.walk(node))

@@ -302,7 +302,9 @@ class _Flattening:
         waits: Sequence[str],
         dtypes: Iterable[DataType.ValueType],
     ) -> None:
-        """Add the op that gives a call's result; consumers may read its inputs if none wait."""
+        """Add the op that gives what a call gave. Who reads it may read its inputs where it waits
+        for nothing.
+        """
         self._nodes.append(_result(node, returns, waits, dtypes))
         self._helpers.add(node.name)
         if not waits or self._only is not None:
@@ -413,7 +415,9 @@ class _Flattening:
         anchor: Sequence[str],
         level: int,
     ) -> tuple[list[str], str]:
-        """Add the branches from one on that an op decides on; how to read results, and waits."""
+        """Add the branches from one on, of which an op decides; how results are read, and what to
+        wait for.
+        """
         scope = f"{node.name}/branch_{level}"
         if len(names) == 1:
             returns, effects = self._inline(

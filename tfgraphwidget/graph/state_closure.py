@@ -207,7 +207,9 @@ class _Completing:
         )
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
-        """The op of a VariableDef's initial value, and what its assign reads and awaits or not."""
+        """The op of a VariableDef's initial value, and what its assign reads and waits for; those
+        not waited for.
+        """
         index, reads, waits = self.index, [], []
         if (
             variable.initial_value

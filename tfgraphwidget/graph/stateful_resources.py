@@ -301,7 +301,9 @@ def new_keys(
 
 
 def free_key(base: str, used: Collection[str]) -> str:
-    """`base`, or with the first of "_1", "_2" … a key that is not `used`, in any case."""
+    """`base`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and
+    lower case differ.
+    """
     free, count = base, 0
     while free in used:
         count += 1

@@ -90,7 +90,9 @@ def neighbors(
 
 
 def along(rows: Csr, seeds: Iterable[int]) -> Mask:
-    """All that rows of ops lead to from the seeds, seeds included; rows may be any."""
+    """All that rows of ops lead to from the seeds, seeds included; the rows need not be those of an
+    index.
+    """
     return _walk(Edges(rows.start, rows.values, rows.values), seeds, None)
 
 
@@ -118,7 +120,9 @@ def _numbers(ops: Iterable[int] | Ids) -> Ids:
 
 
 def consumers_of(index: GraphIndex, tensors: Tensors) -> Ids:
-    """The ops that read one of the tensors, and wait for ANY_PORT ones; once per edge."""
+    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for
+    each edge.
+    """
     return index.consumer_edges.to[_leaving(index.consumer_edges, tensors)]
 
 

@@ -243,7 +243,9 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
 
 
 def _find_captured_variables(index: GraphIndex) -> Mask:
-    """Arguments of a function that are variables of the graph around: resources read as such."""
+    """Arguments of a function that are variables of the graph around it: resources that are read as
+    variables are.
+    """
     captured = np.zeros(len(index), dtype=bool)
     reads = of_types(index, RESOURCE_READS)
     for op in np.flatnonzero(of_types(index, ARGUMENTS)).tolist():

@@ -68,7 +68,9 @@ def pack_beside(
 def _candidate_widths(
     existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float
 ) -> list[float]:
-    """The widths to try: those of the best shape of a drawing if nothing were empty."""
+    """The widths to try: those whose drawing would have the best shape if nothing were left
+    empty.
+    """
     area = sum((width + GAP) * (height + GAP) for width, height in boxes)
     tallest = max(height for _, height in boxes)
     existing_width, existing_height = existing

@@ -89,6 +89,9 @@ def drop_row(
         skyline: What is above; the boxes are added.
         boxes: (low x, high x, height) of each box.
         head: The distance to keep from the border.
+
+    Returns:
+        The y of the upper sides.
     """
     need = (head, ROW_GAP, BELOW)
     free = [skyline.under(low - NODE_GAP / 2, high + NODE_GAP / 2, need) for low, high, _ in boxes]
@@ -118,6 +121,9 @@ def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
     Args:
         skyline: What is above; the segment is added.
         step: The distance to keep from other segments.
+
+    Returns:
+        The y of the segment.
     """
     y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
     skyline.add(low - _NEAR, high + _NEAR, y, LINE)

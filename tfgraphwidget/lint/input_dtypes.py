@@ -167,7 +167,9 @@ def _dtype_of_number(index: GraphIndex, number: int) -> str:
 def _fitting_attribute(
     index: GraphIndex, op: int, wrong: Sequence[_WrongDtype]
 ) -> tuple[str, str] | None:
-    """The attribute and dtype with which an op takes what it reads and gives what is taken."""
+    """The attribute of an op, and the dtype, with which it takes what it reads and gives what its
+    consumers take.
+    """
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
     attribute_of = [] if definition is None else _dtype_attributes(node, definition)

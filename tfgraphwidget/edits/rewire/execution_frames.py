@@ -111,7 +111,9 @@ class ExecutionFrames:
     # The ops that make up a loop
 
     def _special(self, op: int, old: Tensor, new: Tensor) -> str:
-        """Why an op of a loop's own machinery cannot take another tensor, or be read so."""
+        """Why an op of a loop's own machinery cannot take another tensor, or another op what is for
+        it only.
+        """
         for kind, what in (
             (self._goes_round, "goes round to the loop's next iteration"),
             (self._starts, "is there in the loop's first iteration only"),
@@ -207,7 +209,9 @@ class ExecutionFrames:
     # Sentences
 
     def _crossing(self, op: int, loop: int, new: Tensor) -> str:
-        """Why an op of one loop cannot read or await what comes from another; 0 is outside."""
+        """Why an op of one loop cannot read or wait for what comes from another; 0 is outside of
+        all.
+        """
         other = self.loop(self.source_context(new))
         if other == loop:
             return ""

@@ -167,7 +167,9 @@ class _ConsumerCommand(Rewire):
 
 
 def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) -> None:
-    """Let consumers of the first of each pair read the second, and waits follow, too."""
+    """Let the consumers of the first of each pair read the second, and who waits for the one wait
+    for the other.
+    """
     instead = {old[0]: new[0] for old, new in pairs if old[1] == CONTROL}
     for old, new in pairs:
         if old[1] != CONTROL:

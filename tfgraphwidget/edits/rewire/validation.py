@@ -55,7 +55,9 @@ def check(moves: EdgeMoves) -> None:
 
 
 def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) -> None:
-    """Raise GraphEditError, naming the ops, if a patch makes a cycle, also by waits."""
+    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the
+    cycle.
+    """
     gained = {
         change.name: _sources_of(change.after) - _sources_of(change.before)
         for change in patch.changed

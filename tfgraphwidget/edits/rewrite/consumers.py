@@ -84,7 +84,9 @@ def _colocation(node: NodeDef) -> Sequence[bytes]:
 
 
 def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
-    """The NodeDef with other control inputs, if so, in TensorFlow's order, by name."""
+    """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes:
+    of their names.
+    """
     old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
     if set(old) != set(new):
         after.input[:] = [*(text for text in after.input if text[:1] != "^"), *sorted(set(new))]
@@ -163,7 +165,9 @@ def _writes(index: GraphIndex, consumer: int, of: Tensor) -> bool:
 
 
 def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> None:
-    """Raise GraphEditError if an edge from a tensor to its consumers ties a v1 loop."""
+    """Raise GraphEditError where an edge between a tensor and its consumers holds a v1 while loop
+    together.
+    """
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
         to = index.types[op]

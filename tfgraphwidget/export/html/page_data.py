@@ -352,7 +352,9 @@ def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, object]]
 
 
 def _buffer(arrays: Arrays) -> tuple[list[tuple[str, str, int, int]], bytes]:
-    """(name, dtype, size, offset) of each array, and all in a little-endian buffer, by 4 bytes."""
+    """(name, dtype, size, offset) of each array, and one little-endian buffer of all; offsets are
+    multiples of 4.
+    """
     fields, parts = [], []
     offset = 0
     for name, array in sorted(arrays.items()):

@@ -128,7 +128,9 @@ def check_types(
 
 
 def _check_attributes(node: Node, index: GraphIndex) -> None:
-    """Raise for an attribute that no op of a node's types has; "_" begins ones of all."""
+    """Raise for an attribute that no op of a node's types has; those that begin with "_" all may
+    have.
+    """
     names: set[str] = set()
     for kind in node.op_types:
         definition = index.typing.definition(kind)

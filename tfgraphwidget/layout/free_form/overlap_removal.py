@@ -131,7 +131,9 @@ def _unique_pairs(pairs: Pairs, n: int) -> Pairs:
 
 
 def _wanted_offsets(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:
-    """How far each pair's second point wants to be from the first, (k, 2), and how much, (k,)."""
+    """How far from its first each pair's second point wants to be, (k, 2), and how much that
+    counts, (k,).
+    """
     i, j = pairs.T
     away = points[j] - points[i]
     need = (sizes[i] + sizes[j]) / 2 + GAP

@@ -83,6 +83,9 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
     Args:
         arcs: (source, target) pairs of nodes.
         loops: the numbers of arcs that are reversed in any case, the back edges of loops.
+
+    Returns:
+        Whether each arc is reversed.
     """
     is_reversed = [number in loops for number in range(len(arcs))]
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]

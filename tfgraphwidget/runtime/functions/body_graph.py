@@ -129,7 +129,9 @@ def body_source(
 def _import(
     nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], tensors: Mapping[str, tf.Tensor]
 ) -> None:
-    """Add NodeDefs to the default graph under their names, without waits for others."""
+    """Add NodeDefs to the default graph under their own names; what is not among them is waited for
+    no more.
+    """
     names = {node.name for node in nodes}
     for node in nodes:
         node.input[:] = [text for text in node.input if text[:1] != "^" or text[1:] in names]

@@ -466,7 +466,9 @@ def session_runner(
 
 
 def _has_own_limit(session: Session) -> bool:
-    """Whether a session's runs have a time limit that RunOptions would replace."""
+    """Whether runs of a session have a time limit from its ConfigProto, which RunOptions would
+    replace.
+    """
     return bool(getattr(session_config(session), "operation_timeout_in_ms", 0))
 
 

@@ -216,7 +216,9 @@ def _entry_head(length: int) -> bytes:
 def external_inputs(
     nodes: Iterable[NodeDef], names: Collection[str]
 ) -> tuple[tuple[str, int], ...]:
-    """Return the tensors (op, port) and waits (op, -1) that NodeDefs read from outside `names`."""
+    """Return the tensors (op, port) and control inputs (op, -1) that NodeDefs read from ops outside
+    of `names`.
+    """
     texts: list[str] = []
     for node in nodes:
         texts += node.input[:]
@@ -311,7 +313,9 @@ def _new_functions(
 
 
 def _has_function(graph: tf.Graph, definition: FunctionDef) -> bool:
-    """Return whether the graph has the function. Raises NameTaken if it has another so named."""
+    """Return whether the graph has the function. Raises NameTaken if it has another one of that
+    name.
+    """
     name = definition.signature.name
     library = graph_functions(graph)
     if name not in library:

@@ -65,7 +65,7 @@ class GraphAxes(Axes):
     _cell = -1  # the execution count of the cell that has shown it
 
     def show_in_notebook(self) -> bool:
-        """Show the picture below the cell that runs, once."""
+        """Show the picture below the cell that runs, once; whether there is a notebook."""
         shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
         if shell is None or not hasattr(shell, "kernel"):
             return False
