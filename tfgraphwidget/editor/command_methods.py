@@ -34,18 +34,19 @@ if TYPE_CHECKING:
     """What a method does with its command, and gives back."""
 
 _NAMES_OF_ANNOTATIONS = (
-    *(Iterable, Literal, PathLike, patterns),
-    *(
-        DTypeLike,
-        GraphLike,
-        OpLike,
-        OpsLike,
-        SessionLike,
-        TensorKey,
-        TensorLike,
-        TensorsLike,
-        TensorSpec,
-    ),
+    Iterable,
+    Literal,
+    PathLike,
+    patterns,
+    DTypeLike,
+    GraphLike,
+    OpLike,
+    OpsLike,
+    SessionLike,
+    TensorKey,
+    TensorLike,
+    TensorsLike,
+    TensorSpec,
 )
 """What the annotations of operands name; arguments are checked against them with the names of this
 module.

@@ -257,13 +257,11 @@ def _module(
         ).values()
 
     return runtime.functions.module_clone.as_module(
-        *(
-            joining.index,
-            joining.state,
-            inputs,
-            tuple(dict.fromkeys(joining.returns.values())),
-            into,
-        ),
+        joining.index,
+        joining.state,
+        inputs,
+        tuple(dict.fromkeys(joining.returns.values())),
+        into,
         init=values,
         arguments=tuple(joining.arguments.values()),
         returns=joining.returns,

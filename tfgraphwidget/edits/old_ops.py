@@ -16,7 +16,7 @@ from typing import cast
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import AXES_IN_A_VECTOR, SCALAR_PLACEHOLDERS, Typing, tensor_values
-from tfgraphwidget.naming import as_input, free_name, split_input
+from tfgraphwidget.naming import as_input, free_name, split_input, words
 from tfgraphwidget.tf_types import AttrValue, DataType, NodeDef, VersionDef
 
 _PLACEHOLDERS_ALIKE = 23  # version of graphs: since, PlaceholderV2 is Placeholder
@@ -242,23 +242,9 @@ class _Renamed:
     attributes: tuple[tuple[str, Attribute], ...] = ()
 
 
-_BATCHED = (
-    *(
-        "Cholesky",
-        "CholeskyGrad",
-        "MatrixDeterminant",
-        "MatrixInverse",
-        "MatrixSolve",
-        "MatrixSolveLs",
-    ),
-    *(
-        "MatrixTriangularSolve",
-        "SelfAdjointEigV2",
-        "Svd",
-        "MatrixDiag",
-        "MatrixDiagPart",
-        "MatrixSetDiag",
-    ),
+_BATCHED = words(
+    "Cholesky CholeskyGrad MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs",
+    "MatrixTriangularSolve SelfAdjointEigV2 Svd MatrixDiag MatrixDiagPart MatrixSetDiag",
 )
 _TRANSFORMS = ("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D")
 _RENAMED = {

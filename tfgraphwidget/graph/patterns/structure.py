@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.tensors import ShapePattern
+from tfgraphwidget.naming import words
 
 MOST_NODES = 500
 DEEPEST = 100
@@ -26,21 +27,10 @@ state.
 """
 
 RESERVED = frozenset(
-    {
-        *(
-            "attributes",
-            "function",
-            "index",
-            "inputs",
-            "names",
-            "numbers",
-            "ops",
-            "outputs",
-            "passed",
-            "pattern",
-        ),
-        *("results", "tensors", "why"),
-    }
+    words(
+        "attributes function index inputs names numbers ops outputs passed pattern",
+        "results tensors why",
+    )
 )
 """Properties of a match, which no tensor of a pattern can be named after."""
 
