@@ -67,7 +67,9 @@ class GraphEditError(Exception):
         return self.why if names_it or not self.call else f"{self.call}: {self.why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a worker process sends: without fixes, which are edits of an editor there."""
+        """What a worker process sends: without fixes, which are edits of an editor that is
+        there.
+        """
         return _copy_of, (type(self), self.args, {**vars(self), "fixes": ()})
 
     def row(self) -> dict[str, object]:
@@ -106,7 +108,9 @@ def reason_of(error: BaseException) -> str:
 
 
 def kind_and_reason(error: BaseException) -> str:
-    """The class of a foreign exception, and what it says, if anything: "ValueError: no number"."""
+    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a
+    number".
+    """
     return f"{type(error).__name__}: {first_sentence(str(error))}".removesuffix(": ")
 
 
@@ -131,7 +135,9 @@ class WrongType(InvalidArgument, TypeError):
 
 
 class UnknownName(GraphEditError, KeyError):
-    """No op, tensor, scope, signature, option or file has that name; nearest ones are proposed."""
+    """No op, tensor, scope, signature, option or file of that name; the sentence proposes the
+    nearest ones.
+    """
 
 
 class NotAGraph(GraphEditError, TypeError):
@@ -143,7 +149,9 @@ class NoPath(GraphEditError):
 
 
 class NameTaken(GraphEditError):
-    """A name is in use, or none; `name` is that one, `free` the proposed one, or ""."""
+    """A name is in use, or none; `name` is that one, and `free` the one that the sentence proposes,
+    or "".
+    """
 
     def __init__(
         self,
@@ -181,7 +189,9 @@ class CallsTooDeep(GraphEditError, RecursionError):
 
 
 class NotTrusted(SessionRefused):
-    """An op of an untrusted file does more than compute; the sentence says how to allow it."""
+    """An op of a file that is not trusted does more than compute; the sentence says what, and how
+    to allow it.
+    """
 
 
 class NotRunnable(GraphEditError):
@@ -201,4 +211,6 @@ class TensorFlowMissing(PackageMissing):
 
 
 class TensorFlowUnsupported(PackageMissing):
-    """TensorFlow is too old, or lacks a private name that the call needs; the text says which."""
+    """The TensorFlow that is there is too old, or lacks a private name that the call needs; the
+    sentence says which.
+    """

@@ -120,7 +120,9 @@ def _are_odd(
 
 
 def _names_of(definition: OpDef | None) -> tuple[frozenset[str] | None, frozenset[str]]:
-    """The attributes of an op type, None if unknown, and those of them without a default."""
+    """The attributes of an op type, None if it is not known, and those of them that have no
+    default.
+    """
     if definition is None:
         return None, frozenset()
     required = (

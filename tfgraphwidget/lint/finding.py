@@ -52,7 +52,9 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All that rules found, errors first. It prints as a list, empty for nothing."""
+    """All that rules found, errors first. It prints as a list, and is empty where there is nothing
+    to say.
+    """
 
     findings: tuple[Finding, ...] = ()
 

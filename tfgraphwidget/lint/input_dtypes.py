@@ -46,7 +46,9 @@ def input_dtypes(context: LintContext) -> Iterator[Finding]:
 def _finding(
     context: LintContext, body: Body, op: int, edge: _WrongDtype, setting: tuple[str, str] | None
 ) -> Finding:
-    """The finding on an input; `setting` is the attribute of its op that fixes it, if any."""
+    """The finding on an input; `setting` is the attribute of its op that fixes it, if there is
+    one.
+    """
     index, node = body.index, body.index.nodes[op]
     source = f"{index.names[edge.source[0]]}:{edge.source[1]}"
     fix: Command | None = None
@@ -132,7 +134,9 @@ def _wrong_dtypes(index: GraphIndex) -> dict[int, list[_WrongDtype]]:
 
 
 def _settings_of_inputs(definition: OpDef | None) -> tuple[str, ...] | None:
-    """The attributes that set number and dtypes of a type's inputs; None if unknown."""
+    """The attributes that set the number and the dtypes of the inputs of a type; None if it is not
+    known.
+    """
     if definition is None:
         return None
     names = (
@@ -206,7 +210,9 @@ def _fitting_attribute(
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:
-    """The attribute that sets the dtype of each input; "" where it is fixed or a list's."""
+    """The attribute that sets the dtype of each input of an op; "" where it is fixed, or set by a
+    list.
+    """
     attributes: list[str] = []
     for arg in definition.input_arg:
         attributes += [arg.type_attr if not arg.type_list_attr else ""] * argument_count(arg, node)

@@ -16,7 +16,9 @@ from tfgraphwidget.sentences import editor_call
 
 @rule("batch-size")
 def batch_size(context: LintContext) -> Iterator[Finding]:
-    """Constants in which an input's batch size is baked, so that no other one runs."""
+    """Constants in which the batch size of an input is baked, so that the graph runs with no
+    other.
+    """
     index = context.index
     inputs = [
         op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]
@@ -74,7 +76,9 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
 
 @rule("missing-tensors", "error")
 def missing_tensors(context: LintContext) -> Iterator[Finding]:
-    """Signatures of the file that name tensors which the graph lacks, so none can call them."""
+    """Signatures of the file that name tensors which the graph does not have, so that they cannot
+    be called.
+    """
     for name, tensors in context.missing_tensors.items():
         yield Finding(
             "missing-tensors",

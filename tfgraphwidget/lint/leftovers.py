@@ -93,7 +93,9 @@ def dropout(context: LintContext) -> Iterator[Finding]:
 
 
 def _dropout_scope(index: GraphIndex, name: str) -> str:
-    """The innermost scope around an op of a dropout, by its name or its ops; "" without one."""
+    """The innermost scope around an op that a dropout has made, by the scope's name or its ops; ""
+    without one.
+    """
     scope = scope_around(name)
     around = name.removesuffix("/random_uniform/RandomUniform")
     if around != name and any(f"{around}/{end}" in index.ids for end in DROPOUT_MASKS):
@@ -140,7 +142,9 @@ def asserts(context: LintContext) -> Iterator[Finding]:
 def _removal(
     context: LintContext, ops: Sequence[int], types: Collection[str], *, is_passing: bool
 ) -> Command | None:
-    """The command that takes checks or prints out; those that are read pass the first input."""
+    """The command that takes checks or prints out of the graph; those that are read hand on their
+    first input.
+    """
     index = context.index
     part = selectors.ops(index, *context.names(ops))
     if not is_passing:
@@ -163,7 +167,9 @@ def _first_input(context: LintContext, op: int, ops: Collection[int]) -> str:
 
 
 def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
-    """The ops of some types, and conditionals that hold one, as asserts of TensorFlow 2 do."""
+    """The ops of some types, and the conditionals that hold one of them: an assert of TensorFlow 2
+    stands in one.
+    """
     index = context.index
     holding = {
         name

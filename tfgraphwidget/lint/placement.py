@@ -152,7 +152,9 @@ _CONVERTED = {
 
 
 def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -> set[str]:
-    """The types that a target lacks, of an op and of what is in functions that it calls."""
+    """The types that a target does not have, of an op and of what is in the functions that it
+    calls.
+    """
     index = context.index
     kind = index.types[op]
     if kind not in target_ops and kind not in index.functions:

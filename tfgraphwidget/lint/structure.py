@@ -126,7 +126,9 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
 
 @rule("invalid-names", "error")
 def invalid_names(context: LintContext) -> Iterator[Finding]:
-    """Names that TensorFlow takes for no op: with blanks, colons, letters not of English."""
+    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of
+    English.
+    """
     for body in context.bodies:
         index = body.index
         for op in body.attributes.noted[NAME_IN_FILE]:
@@ -254,7 +256,9 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
 
 @rule("input-order", "error")
 def input_order(context: LintContext) -> Iterator[Finding]:
-    """Ops whose control inputs stand before tensors, which TensorFlow takes until an edit."""
+    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes
+    once it is edited.
+    """
     for body in context.bodies:
         for op in body.attributes.noted[INPUTS_IN_FILE]:
             name = body.index.names[op]
@@ -349,7 +353,9 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
 
 @rule("attributes", "error")
 def attributes(context: LintContext) -> Iterator[Finding]:
-    """Attributes without a value, those that the op's type lacks, and those that it lacks."""
+    """Attributes without a value, those that the op's type does not have, and those that it
+    lacks.
+    """
     for body in context.bodies if context.is_file else ():
         index = body.index
         count = 0
@@ -389,7 +395,9 @@ def attributes(context: LintContext) -> Iterator[Finding]:
 
 @rule("negative-shapes", "error")
 def negative_shapes(context: LintContext) -> Iterator[Finding]:
-    """Attributes of a shape with a dimension below 0 other than -1, which is unknown."""
+    """Attributes that hold a shape with a dimension below 0, where -1 represents one that is not
+    known.
+    """
     for body in context.bodies if context.is_file else ():
         index = body.index
         for op in body.attributes.shaped:
@@ -431,7 +439,9 @@ def _fix(fix: Command) -> Sentence:
 
 
 def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
-    """A finding on the ops or edges beyond those listed; `do` is what they do, after "op"."""
+    """A finding on those ops or edges that are beyond the most that are listed; `do` is what they
+    do, to stand after "op".
+    """
     more = len(all_of_them) - MOST_FINDINGS
     if more > 0:
         sentence = f"{count_text(more, 'more op')}{body.where} {do}; fix those above first."
@@ -469,7 +479,9 @@ _VARIES = -2
 
 
 def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
-    """How many inputs or outputs ops of a type have; _VARIES by attributes, -1 if unknown."""
+    """How many inputs or outputs all ops of a type have; _VARIES where attributes set it, -1 if it
+    is not known.
+    """
     if definition is None:
         return -1
     arguments = definition.output_arg if outputs else definition.input_arg
@@ -479,7 +491,9 @@ def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
 
 
 def _cycles(index: GraphIndex) -> list[list[int]]:
-    """The ops of each part in which all need each other; a loop's way round is no need."""
+    """The ops of each part of a graph in which each op needs each other; a loop's way round is no
+    need.
+    """
     start, values = index.sources.start, index.sources.to.copy()
     owners = Csr(start, values).owner
     is_next, is_merge = (np.isin(index.kinds[1], _numbers(index, kinds)) for kinds in (NEXT, MERGE))
@@ -538,7 +552,9 @@ def _wrong_attributes(
     *,
     is_known: bool,
 ) -> Iterator[tuple[str, str, Severity, bool]]:
-    """The wrong attributes of an op: name, what is wrong, severity, whether removal fixes it."""
+    """The wrong attributes of an op: name, what is wrong, the severity, and whether removing it
+    fixes that.
+    """
     for name, value in node.attr.items():
         required = name in described and not described[name].HasField("default_value")
         if value.WhichOneof("value") is None:
@@ -566,7 +582,9 @@ def _wrong_attributes(
 def _missing_functions(
     index: GraphIndex, node: NodeDef, described: Collection[str]
 ) -> Iterator[tuple[str, str, Severity, bool]]:
-    """The attributes by which an op calls absent functions, as `_wrong_attributes` has them."""
+    """The attributes by which an op calls functions that the file does not hold, as
+    `_wrong_attributes` gives them.
+    """
     for name in described:
         if name not in node.attr:
             continue

@@ -62,7 +62,9 @@ def not_finite(context: LintContext) -> Iterator[Finding]:
 
 @rule("duplicate-weights")
 def duplicate_weights(context: LintContext) -> Iterator[Finding]:
-    """Weights that occur several times, equal in each element; not those of one number."""
+    """Weights that are there several times over, element for element; those of one number, as at
+    first, are left out.
+    """
     by_content: dict[bytes, list[int]] = {}
     sizes: dict[bytes, int] = {}
     for op, value in _values(context):
@@ -87,7 +89,9 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
 
 @rule("huge-constants")
 def huge_constants(context: LintContext) -> Iterator[Finding]:
-    """Constants over 8 MB beside variables, or 64 MB when frozen: a GraphDef has 2 GB at most."""
+    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can
+    have 2 GB at most.
+    """
     index = context.index
     large = _LARGE if context.of_types(HANDLES.__contains__) else _LARGE_WEIGHT
     for op in context.of_types(CONSTANTS.__contains__):
@@ -120,7 +124,9 @@ def float64(context: LintContext) -> Iterator[Finding]:
 
 
 def _is_uniform(value: Array) -> bool:
-    """Whether all elements are one number, as in a bias or batch norm before training."""
+    """Whether all elements are one number, as those of a bias or a batch normalization before any
+    training.
+    """
     return bool(value.flat[0] == value.flat[-1] and (value == value.flat[0]).all())
 
 
