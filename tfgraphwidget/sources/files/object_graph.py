@@ -97,7 +97,9 @@ def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[s
 
 
 def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Handle op -> number of the saved object of each variable that is stored by object."""
+    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by
+    object.
+    """
     saved_objects = meta.object_graph_def.nodes
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
     by_op = {
@@ -114,7 +116,9 @@ def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, 
 
 
 def _bound_by_calls(objects: SavedObjectGraph, nodes: Sequence[NodeDef]) -> dict[str, int]:
-    """Op -> number of the saved variable that calls of saved functions bind as last inputs."""
+    """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs,
+    in saved order.
+    """
     object_of_op = {}
     for node in nodes:
         function = node.attr["f"].func.name if "f" in node.attr else ""
