@@ -184,9 +184,7 @@ def _with_its_name(
     text: Callable[[types.FunctionType, Sequence[object], Mapping[str, object]], str] | None = None,
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Any:
-    """The function, called after `verify` and `inside`; `text` is the call in a sentence,
-    `call_text` for None.
-    """
+    """The function, called after `verify` and `inside`; `text`, or `call_text`, says the call."""
     refusal, exhausted, text = GraphEditError, _exhaustion, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
@@ -236,9 +234,7 @@ def assignment_text(
 
 
 def _argument_text(value: object) -> str:
-    """An argument in a sentence; large objects, of which `repr` may take long, by their name or
-    class.
-    """
+    """An argument in a sentence; large objects, whose `repr` may take long, by name or class."""
     if isinstance(value, list | tuple):
         return f"[{', '.join([*map(_argument_text, value[:1]), *['...'] * (len(value) > 1)])}]"
     if isinstance(value, PathLike):
@@ -295,9 +291,7 @@ def check(
 
 
 def _takes_words(hint: object) -> bool:
-    """Whether a type hint allows some texts, so that another text is a wrong value and not of a
-    wrong type.
-    """
+    """Whether a type hint allows some texts, so that another text is a wrong value, not a type."""
     return get_origin(hint) is Literal or any(map(_takes_words, get_args(hint)))
 
 
@@ -414,9 +408,7 @@ def _check_options(
 
 
 def _takes_anything(function: Callable[..., object], signature: inspect.Signature) -> bool:
-    """Whether no annotation forbids a value; other names cannot be looked up while the module is
-    being imported.
-    """
+    """Whether no annotation forbids a value; other names cannot be looked up during the import."""
     module_names = function.__globals__
     hints = {p.annotation for p in signature.parameters.values()} - {
         inspect.Parameter.empty,

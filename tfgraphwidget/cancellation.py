@@ -114,9 +114,7 @@ class _BetweenCalls:
         signal.signal(signal.SIGINT, self)
 
     def is_under_way(self) -> bool:
-        """Whether the block has not ended: an interrupt at its edge could keep `__exit__` from
-        being called.
-        """
+        """Whether the block has not ended: an interrupt at its edge could skip `__exit__`."""
         frame = currentframe()
         while frame is not None and frame is not self._base:
             frame = frame.f_back
@@ -200,9 +198,7 @@ def _may_break_off(frame: FrameType | None, base: FrameType | None, waited: floa
 
 
 def _limit(code: CodeType, folders: tuple[str, ...]) -> float:
-    """How many seconds an interrupt waits while this code runs; `folders` are those of
-    TensorFlow.
-    """
+    """How many seconds an interrupt waits while this code runs; `folders` are TensorFlow's."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib"):
         return float("inf")  # a module that is half imported stays so
@@ -275,9 +271,7 @@ def let_in() -> None:
 
 
 def _handler() -> Callable[..., object] | None:
-    """The present handler of an interrupt in the main thread; None in other threads, where no
-    interrupt arrives.
-    """
+    """The present handler of an interrupt in the main thread; None in other threads."""
     if threading.current_thread() is not threading.main_thread():
         return None
     handler = signal.getsignal(signal.SIGINT)
@@ -357,9 +351,7 @@ class Cancelling:
 
     @contextmanager
     def once(self) -> Iterator[None]:
-        """An interrupt that comes while this is done raises KeyboardInterrupt, between two calls
-        into TensorFlow.
-        """
+        """An interrupt meanwhile raises KeyboardInterrupt, between two calls into TensorFlow."""
         self._open = True
         try:
             with between_calls():

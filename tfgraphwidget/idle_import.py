@@ -23,9 +23,7 @@ _DELAY = 0.05  # seconds, so that the result of the cell is shown before
 
 
 def import_when_idle() -> None:
-    """Import what a first drawing needs once the kernel has run the present cell; without a kernel,
-    do nothing.
-    """
+    """Import what a first drawing needs once the kernel has run the present cell, if any."""
     ipython = sys.modules.get("IPython")
     if getattr(ipython and ipython.get_ipython(), "kernel", None) is None:
         return

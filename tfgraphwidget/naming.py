@@ -39,6 +39,15 @@ _PARTS = (
 _SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
+def words(*lines: str) -> tuple[str, ...]:
+    """The words in lines of text, as a long table of names is written.
+
+    >>> words("Add AddV2", "Sub")
+    ('Add', 'AddV2', 'Sub')
+    """
+    return tuple(word for line in lines for word in line.split())
+
+
 def split_tensor(name: str) -> tuple[str, int | None]:
     """The op's name and the output's index; the index is None when `name` is an op's name.
 
@@ -83,9 +92,7 @@ def text_attribute(node: NodeDef, key: str) -> bytes:
 
 
 def colocated_with(node: NodeDef) -> list[str]:
-    """Names of the ops that a NodeDef is colocated with, from its `_class` attribute
-    "loc:@name".
-    """
+    """Names of the ops that a NodeDef is colocated with, from its `_class`, "loc:@name"."""
     if "_class" not in node.attr:
         return []
     return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
@@ -373,9 +380,7 @@ def identifier(scope: str) -> str:
 
 
 def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as
-    surrogates.
-    """
+    """The key that a NodeDef names, "" for none; bytes that are no text come as surrogates."""
     return text_attribute(node, "shared_name").decode(errors="surrogateescape")
 
 

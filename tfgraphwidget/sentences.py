@@ -42,9 +42,7 @@ class EditorCall:
 
 @dataclass(frozen=True)
 class CloneOption:
-    """An option of clone and the values of it that would do; on the page the choices of a field of
-    the form.
-    """
+    """An option of clone and the values that would do; on the page choices of a form's field."""
 
     name: str
     values: tuple[str, ...]
@@ -132,9 +130,7 @@ class Sentence(str):
         return Sentence(*(new if part in old.parts else part for part in self.parts))
 
     def shorten(self, longest: int) -> Sentence:
-        """The sentence with texts of more characters than that cut in their middle, so that its end
-        is there.
-        """
+        """The sentence with longer texts than that cut in the middle, so that its end is there."""
         half = longest // 2
         return Sentence(
             *(

@@ -146,9 +146,7 @@ def _import(name: str) -> Any:
 
 
 def _name_of_call() -> str:
-    """The public function or method of this package that was called, "clone"; "" if there is
-    none.
-    """
+    """The public function or method of this package that was called, "clone"; "" if none was."""
     name, frame = "", currentframe()
     while frame is not None:
         package, _, module = frame.f_globals.get("__name__", "").partition(".")
@@ -233,9 +231,7 @@ def check_editable() -> None:
 
 
 def as_any(thing: object) -> Any:
-    """Return a thing without its type, for what types-tensorflow does not declare: it has public
-    names only.
-    """
+    """Return a thing without its type, for what types-tensorflow, which has public names, lacks."""
     return thing
 
 
@@ -254,9 +250,7 @@ def lazy_class(module: str, name: str) -> Any:
 
 
 def _resolved_value(thing: _Lazy) -> object:
-    """The value of a global variable; of a placeholder the module or class, if TensorFlow is
-    imported and has it.
-    """
+    """The value of a global variable; a placeholder's is the imported module or class, if any."""
     if is_loaded():
         with suppress(ImportError):  # if this release has it
             return thing.resolve()
@@ -302,16 +296,11 @@ if not TYPE_CHECKING:
 
 @cache
 def installed_version() -> str | None:
-    """The release of the TensorFlow that is installed, "2.21.0", without importing it; None if
-    there is none.
-    """
+    """The release of the installed TensorFlow, "2.21.0", without importing it; None without one."""
     if installed_folder() is None:
         return None
     # Takes as long as to read a small graph.
-    from importlib.metadata import (
-        PackageNotFoundError,
-        version,
-    )
+    from importlib.metadata import PackageNotFoundError, version
 
     for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):
@@ -321,9 +310,7 @@ def installed_version() -> str | None:
 
 @cache
 def installed_folder() -> str | None:
-    """The folder of the TensorFlow that is installed, without importing it; None if there is
-    none.
-    """
+    """The folder of the installed TensorFlow, without importing it; None if there is none."""
     try:
         spec = find_spec("tensorflow")
     except ModuleNotFoundError:  # an import hook keeps it out

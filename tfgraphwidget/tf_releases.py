@@ -219,9 +219,7 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
 
 
 def _takes_what_it_is_called_with(owner: object, name: str) -> bool:
-    """Whether a function of a module or class can be called as `_CALLS` says; true where Python
-    does not know.
-    """
+    """Whether a function can be called as `_CALLS` says; true where Python does not know."""
     if name not in _CALLS:
         return True
     count, *keywords = _CALLS[name]

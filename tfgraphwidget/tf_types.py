@@ -82,9 +82,7 @@ if TYPE_CHECKING:
     """A control flow context of TensorFlow 1, as it is saved."""
 
     class Named(Protocol):
-        """An object with the name of an op or a tensor: an Operation, a Tensor, a Variable, an op
-        of a selection.
-        """
+        """An object with the name of an op or a tensor: an Operation, a Tensor, a Variable."""
 
         @property
         def name(self) -> Any:
@@ -145,9 +143,7 @@ if TYPE_CHECKING:
             """Any other attribute."""
 
     class ControlFlowContext(Protocol):
-        """The inside of a conditional or a loop of TensorFlow 1 in a live graph; TensorFlow ships
-        no types of it.
-        """
+        """A conditional or loop of TensorFlow 1 in a live graph; TensorFlow has no types of it."""
 
         name: str
         pivot: Tensor
@@ -161,9 +157,7 @@ if TYPE_CHECKING:
             """Any other attribute."""
 
     class LibraryFunction(Protocol):
-        """An entry of a graph's function library; its class differs with the function and the
-        release.
-        """
+        """An entry of a graph's function library; its class differs by function and release."""
 
         @property
         def name(self) -> Any:
@@ -239,18 +233,14 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> type:
-        """Any name that is asked for is `object` here: annotations are not evaluated to
-        TensorFlow's classes.
-        """
+        """Any name that is asked for is `object` here: annotations do not become real classes."""
         if not name[:1].isupper():  # what is looked for in any module: `__path__`, `pytest_plugins`
             raise AttributeError(name)
         return object
 
 
 class Session(Protocol):
-    """The used part of a `tf.compat.v1.Session`; for wrappers see
-    `tfgraphwidget.sources.unwrap_session`.
-    """
+    """The used part of a `tf.compat.v1.Session`; for wrappers see `sources.unwrap_session`."""
 
     @property
     def graph(self) -> Graph:

@@ -64,9 +64,7 @@ def unwritable(path: Path, error: Exception) -> GraphEditError:
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors say it after the name
-    of the file.
-    """
+    """Why something cannot be written, in a few words; TensorFlow's errors name the file first."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
@@ -98,9 +96,7 @@ def write_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def place_of(path: Path) -> Path:
-    """Return the real path to write to. Links are followed, except those that a killed save has
-    left.
-    """
+    """Return the real path to write to. Links are followed, except those of a killed save."""
     _check_name(path)
     recover(path.parent)
     place = Path(os.path.realpath(path))
@@ -146,9 +142,7 @@ def write_files(
 
 
 def recover(folder: Path) -> list[str]:
-    """Finish or take back what a process that was killed has left of its saves into a folder; a
-    sentence for each.
-    """
+    """Finish or take back what killed processes left of saves in a folder; what was done."""
     notices = []
     for stage in _stages(Path(os.path.realpath(folder))):
         with contextlib.closing(_Lock(stage)) as lock:
@@ -173,9 +167,7 @@ def _stages(folder: Path) -> list[Path]:
 
 
 class _Lock:
-    """A folder that no other process, nor another save of this one, has while this one has it; the
-    process ends it.
-    """
+    """A folder that one save of one process has at a time, until it or the process ends."""
 
     _file = -1
 
@@ -217,9 +209,7 @@ class _Lock:
 
 
 def _lock(folder: Path, into: Path, locks: ExitStack) -> None:
-    """Lock a folder until the save into a folder ends. Raises GraphEditError while another one has
-    it for long.
-    """
+    """Lock a folder until the save ends. Raises GraphEditError if another one has it for long."""
     lock = _Lock(folder)
     locks.callback(lock.close)
     if not lock.take(_PATIENCE):
@@ -242,9 +232,7 @@ def _fill(stage: Path, write: Callable[[Path], object], locks: ExitStack) -> Non
 def _move(
     stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: ExitStack
 ) -> None:
-    """Move what was written to its places: by one rename when it is one file, or a folder where
-    none is.
-    """
+    """Move what was written to its places: one file, or a folder where none is, by one rename."""
     folder, new = stage.parent, stage / "new"
     _lock(folder, folder, locks)
     new_files, entries = _files(new), sorted(entry.name for entry in new.iterdir())
@@ -267,9 +255,7 @@ def _move(
 
 
 def _check_free(stage: Path, new_files: Collection[str], replaced_names: Collection[str]) -> None:
-    """Raise GraphEditError for what a save must not replace: another's file, a link, a folder, a
-    device.
-    """
+    """Raise GraphEditError for what a save must not replace: another's file, a link, a folder."""
     folder, new = stage.parent, stage / "new"
     for name in dict.fromkeys((*new_files, *replaced_names)):
         for above in (*reversed(Path(name).parents[:-1]), Path(name)):
@@ -314,9 +300,7 @@ def _keep_mode(old: Path, new: Path) -> None:
 
 
 def _move_together(stage: Path, names: list[str]) -> None:
-    """Let files take the places of others, and those without a new one go: all by the rename of one
-    link.
-    """
+    """Let files take the places of others, and those without a new one go, by renaming one link."""
     folder, old, new, current = stage.parent, stage / "old", stage / "new", stage / "current"
     for inside in _folders(new):
         if (folder / inside).is_dir():
@@ -352,9 +336,7 @@ def _link(stage: Path, to: str, place: Path) -> None:
 
 
 def _move_one_by_one(stage: Path, names: list[str]) -> None:
-    """Move the files without links; until the last one is in place, `moving` names those that had
-    no old one.
-    """
+    """Move the files without links; `moving` names those without an old one until all are moved."""
     folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
     added = [name for name in names if not os.path.lexists(old / name)]
     (stage / "added").write_text("\0".join(added), encoding="utf-8", errors="surrogateescape")
@@ -413,9 +395,7 @@ def _remove(stage: Path) -> None:
 
 
 def _put_in_place(stage: Path) -> list[str]:
-    """Let the old files or the new ones take the places that a broken move has left to links, or to
-    some of both.
-    """
+    """Put the old files or the new ones into the places that a broken move has left to links."""
     folder, old, new, current, moving = (
         stage.parent,
         *(stage / part for part in ("old", "new", "current", "moving")),

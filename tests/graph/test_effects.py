@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     reason_of_effect,
     runs_at_import,
 )
+from tfgraphwidget.naming import words
 
 v1 = tf.compat.v1
 TABLE = Path(effects.__file__).with_name("op_effects.tsv")
@@ -60,47 +61,14 @@ STATEFUL_AND_PURE = {
     "_If": "it calls functions, and may call such as have effects",
     "_While": "it calls functions, and may call such as have effects",
 }
-HOSTILE = (
-    *(
-        "Abort",
-        "CacheDataset",
-        "CreateSummaryFileWriter",
-        "DataServiceDatasetV4",
-        "DatasetFromGraph",
-    ),
-    *(
-        "DatasetToTFRecord",
-        "DebugIdentity",
-        "DebugIdentityV2",
-        "DebugNanCount",
-        "DebugNumericSummary",
-    ),
-    *("DistributedSave", "EagerPyFunc", "FileSystemSetConfiguration", "ImmutableConst"),
-    *(
-        "InitializeTableFromTextFileV2",
-        "LoadAndRemapMatrix",
-        "MatchingFiles",
-        "MatchingFilesDataset",
-    ),
-    *(
-        "MergeV2Checkpoints",
-        "PrintV2",
-        "PyFunc",
-        "PyFuncStateless",
-        "QueueDequeueV2",
-        "QueueEnqueueV2",
-        "ReadFile",
-    ),
-    *(
-        "ReaderReadV2",
-        "RecordInput",
-        "RestoreV2",
-        "SaveDataset",
-        "SaveDatasetV2",
-        "SaveV2",
-        "SnapshotDataset",
-    ),
-    *("SqlDataset", "TextLineDataset", "WriteFile", "NoSuchOp"),
+HOSTILE = words(
+    "Abort CacheDataset CreateSummaryFileWriter DataServiceDatasetV4 DatasetFromGraph",
+    "DatasetToTFRecord DebugIdentity DebugIdentityV2 DebugNanCount DebugNumericSummary",
+    "DistributedSave EagerPyFunc FileSystemSetConfiguration ImmutableConst",
+    "InitializeTableFromTextFileV2 LoadAndRemapMatrix MatchingFiles MatchingFilesDataset",
+    "MergeV2Checkpoints PrintV2 PyFunc PyFuncStateless QueueDequeueV2 QueueEnqueueV2 ReadFile",
+    "ReaderReadV2 RecordInput RestoreV2 SaveDataset SaveDatasetV2 SaveV2 SnapshotDataset",
+    "SqlDataset TextLineDataset WriteFile NoSuchOp",
 )
 # What saving and restoring adds to a model: it is asked for by who saves and restores, and is no
 # part of a call.

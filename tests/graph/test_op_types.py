@@ -40,8 +40,8 @@ MADE_THERE = {
 
 
 def literal_sets(tree: ast.AST) -> list[tuple[int, list[str]]]:
-    """(line, op types) of each set, tuple or list display of two or more constants that are all op
-    types.
+    """(line, op types) of each set, tuple or list display of two or more constants, and each text
+    of two or more words, that are all op types.
     """
     found = []
     for node in ast.walk(tree):
@@ -51,10 +51,13 @@ def literal_sets(tree: ast.AST) -> list[tuple[int, list[str]]]:
                 for part in node.elts
                 if isinstance(part, ast.Constant) and isinstance(part.value, str)
             ]
-            if len(texts) == len(node.elts) >= 2 and all(
-                op_def_registry.get(text) for text in texts
-            ):
-                found.append((node.lineno, texts))
+            is_list = len(texts) == len(node.elts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts, is_list = node.value.split(), True
+        else:
+            continue
+        if is_list and len(texts) >= 2 and all(op_def_registry.get(text) for text in texts):
+            found.append((node.lineno, texts))
     return found
 
 
@@ -103,6 +106,7 @@ def test_the_exceptions_are_still_needed():
     [
         ('_SAME = frozenset({"Identity", "Enter"})', 1),
         ('if kind in ("Const", "HostConst"): ...', 1),
+        ('_SAME = words("Identity Enter")', 1),
         ('_CALLS = {"If"}', 0),
         ('__all__ = ["Enter", "find"]', 0),
     ],

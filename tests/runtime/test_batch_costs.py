@@ -20,6 +20,7 @@ from tests.conftest import v1
 from tests.stress import networks
 from tests.stress.architectures import APPLICATIONS
 from tests.stress.real_models import application
+from tfgraphwidget.naming import words
 from tfgraphwidget.runtime.measure.flops import COUNTED
 
 import_module("tensorflow.python.profiler.internal.flops_registry")  # fills the registry
@@ -64,24 +65,9 @@ LAYERS: dict[str, Build] = {
 }
 NETWORKS: dict[str, Build] = {
     name: getattr(networks, name)
-    for name in (
-        *(
-            "unet",
-            "vision_transformer",
-            "mixer",
-            "autoencoder",
-            "wavenet",
-            "translator",
-            "convolutional_lstm",
-        ),
-        *(
-            "language_model",
-            "recommender",
-            "siamese",
-            "squeeze_and_excite",
-            "generator",
-            "graph_convolution",
-        ),
+    for name in words(
+        "unet vision_transformer mixer autoencoder wavenet translator convolutional_lstm",
+        "language_model recommender siamese squeeze_and_excite generator graph_convolution",
     )
 } | {name: application(name, size) for name, size in APPLICATIONS.items()}
 

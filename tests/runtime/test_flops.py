@@ -10,6 +10,7 @@ from tensorflow.python.framework import ops
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.naming import words
 from tfgraphwidget.runtime.measure.flops import COUNTED, flops
 
 import_module("tensorflow.python.profiler.internal.flops_registry")  # fills the registry
@@ -26,19 +27,9 @@ def every_op() -> tf.Graph:
         image, kernel = tf.ones([2, 8, 9, 3]), tf.ones([3, 2, 3, 5])
         for kind in ("Reciprocal", "Square", "Rsqrt", "Log", "Neg"):
             getattr(raw, kind)(x=a)
-        for kind in (
-            *(
-                "Add",
-                "AddV2",
-                "Sub",
-                "Mul",
-                "RealDiv",
-                "Maximum",
-                "Minimum",
-                "Pow",
-                "SquaredDifference",
-            ),
-            *("GreaterEqual", "Greater", "LessEqual", "Less", "Equal", "NotEqual"),
+        for kind in words(
+            "Add AddV2 Sub Mul RealDiv Maximum Minimum Pow SquaredDifference GreaterEqual Greater",
+            "LessEqual Less Equal NotEqual",
         ):
             getattr(raw, kind)(x=a, y=b)
         raw.RsqrtGrad(y=a, dy=a)

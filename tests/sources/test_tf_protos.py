@@ -68,7 +68,7 @@ def test_a_dtype_that_only_the_installed_release_knows_has_its_name_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     names = tf_protos.dtype_names()
-    monkeypatch.setattr(tf_protos, "DTYPES", tf_protos.DTYPES[:24])
+    monkeypatch.setattr(tf_protos, "DTYPE_NAMES", tf_protos.DTYPE_NAMES[:24])
     assert tf_protos.dtype_names.__wrapped__() == names
 
 

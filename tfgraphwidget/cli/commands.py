@@ -275,9 +275,7 @@ def _signature_name(editor: GraphEditor) -> str:
 
 
 def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
-    """Editors of the further signatures of a SavedModel, whose functions are not the one that
-    `editor` is in.
-    """
+    """Editors of the further signatures of a SavedModel, whose functions `editor` does not show."""
     is_chosen = editor._core.source.signature is not None
     if options.signature is not None or (is_chosen and len(editor.view.breadcrumb) == 1):
         return []
@@ -292,9 +290,7 @@ def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
-    """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a
-    note.
-    """
+    """Apply a fix; one that an earlier fix made needless or impossible is left out and noted."""
     try:
         report = editor.apply(fix)
     except GraphEditError as error:
@@ -320,18 +316,14 @@ def _remove_unused(editor: GraphEditor, unread: set[str]) -> None:
 
 
 def _named_ops(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
-    """The ops that signatures and fixes name as outputs: the fixes may take away what reads
-    them.
-    """
+    """The ops that signatures and fixes name as outputs: the fixes may remove what reads them."""
     names = [tensor for signature in editor.signatures.values() for _, tensor in signature.outputs]
     names += [name for fix in fixes for name in getattr(fix, "outputs", ())]
     return {split_tensor(name)[0] for name in names}
 
 
 def _unread_ops(editor: GraphEditor) -> set[str]:
-    """The ops that no op reads or waits for; inputs and parts of variables, which callers use, are
-    none of them.
-    """
+    """The ops that no op reads or waits for, without inputs and parts of variables."""
     index = editor._core.index
     used_by_callers = HANDLES | PLACEHOLDERS
     of_variables = {

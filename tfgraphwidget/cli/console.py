@@ -18,9 +18,7 @@ _ARGUMENT = re.compile(r"(?<![\w'])(signature|checkpoint|tags)=('[^']*'|\[[^\]]*
 
 
 def print_output(text: str) -> None:
-    """Print on stdout; a closed pipe is ignored. Raises OSError for other failures, such as a full
-    disk.
-    """
+    """Print on stdout; a closed pipe is ignored. Raises OSError for other failures: a full disk."""
     with suppress(BrokenPipeError):
         write_text(sys.stdout, f"{text}\n")
 

@@ -76,9 +76,7 @@ def _tensors(name: str, editor: GraphEditor, other: GraphEditor | None) -> list[
 
 
 def _input_of_signature(name: str, editor: GraphEditor) -> str:
-    """The tensor that a signature names so: the signature that was chosen, else serving_default,
-    before others; "" for none.
-    """
+    """The tensor that a signature names so, the chosen one or serving_default first; or ""."""
     core = editor._core
     chosen = core.source.signature
 

@@ -48,17 +48,13 @@ def write_page(options: argparse.Namespace) -> int:
 
 
 def check_sources(*files: str) -> None:
-    """Raise for a file or directory that does not exist, and for a directory that is not a
-    SavedModel.
-    """
+    """Raise for a path that does not exist, and for a directory that is not a SavedModel."""
     for file in files:
         locate_file(parse_path(file, "path"))
 
 
 def check_output(out: str, *, frozen: bool = False) -> None:
-    """Raise for a path that cannot be written, or not in the format that its suffix names, also of
-    a frozen graph.
-    """
+    """Raise for a path that cannot be written, or not in the format that its suffix names."""
     path = Path(out)
     with unwritable_refused(path):
         checked_kind(path, folder=out.endswith("/"), frozen=frozen)

@@ -17,9 +17,7 @@ _MOST_ENDS = 8
 
 
 def info(path: str, signature: str | None = None) -> dict[str, Any]:
-    """Summarize a file or directory, with all signatures or one, as `--json` prints it. Raises
-    GraphEditError.
-    """
+    """Summarize a file or directory, as `--json` prints it. Raises GraphEditError."""
     summary: dict[str, Any] = {"file": path, **describe_file(parse_path(path, "path"))}
     if signature is not None:
         names = [each["name"] for graph in summary["graphs"] for each in graph["signatures"]]
@@ -72,10 +70,7 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "constants",
             f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}",
         )
-    yield (
-        "control flow",
-        ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none",
-    )
+    yield ("control flow", ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none")
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _tensor_lines(graph["inputs"])

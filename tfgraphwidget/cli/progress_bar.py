@@ -27,9 +27,7 @@ class ProgressBar:
         self._last_time = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Show a step of long work, and how many parts of it are done, of a total that is 0 if
-        unknown.
-        """
+        """Show a step of long work, and how many parts are done of a total, 0 if unknown."""
         if not self._is_terminal:
             if what not in self._lines:
                 self._lines.add(what)

@@ -110,9 +110,7 @@ def to_bytes(core: EditorCore) -> bytes:
 
 
 def write(core: EditorCore, file: IO[bytes]) -> list[str]:
-    """Write an editor to an open file; a sentence for each thing that is not in it. Raises as
-    `to_bytes`.
-    """
+    """Write an editor to an open file; a sentence for each thing left out. Raises as `to_bytes`."""
     _check_python_calls(core)
     tell("Writing the editor")
     with tempfile.TemporaryDirectory() as folder:
@@ -201,9 +199,7 @@ def _common(
 
 
 def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
-    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; header,
-    values and notices.
-    """
+    """Write a graph, unless its SavedModel's folder is written; header, values and notices."""
     source, target = core.source, core.target
     edits, notices = _edits(core)
     folder = _model_folder(core)
@@ -285,9 +281,7 @@ def _values(core: EditorCore) -> _Contents:
 
 
 def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
-    """The variables that edits have removed from a live graph, which keeps them hidden, by their
-    handle ops.
-    """
+    """The variables that edits have removed from a live graph, which hides them, by handle ops."""
     patches = core.executor.patches_of(core.navigator.outermost)
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
@@ -343,9 +337,7 @@ def _add_variables(
 
 
 def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str, ...]]:
-    """The names of the values that the graph restores which was opened, by its variables' handle
-    ops.
-    """
+    """The names of the values that the opened graph restores, by its variables' handle ops."""
     variables, stored = definitions(index, handles(index)).values(), core.source.stored
     if stored is not None and stored.all_values():
         return {variable.handle: stored.keys(variable.handle) for variable in variables}
@@ -353,9 +345,7 @@ def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str,
 
 
 def _add_saved(core: EditorCore, contents: _Contents) -> None:
-    """Add the tables and iterators of an archive whose graph was not imported since, as they are
-    there.
-    """
+    """Add the tables and iterators of an archive whose graph was not imported since, as stored."""
     saved = core.source.saved_editor
     if saved is None:
         return
@@ -395,9 +385,7 @@ def _whole(parts: list[VariableDef], readers: Mapping[str, Reader]) -> np.ndarra
 
 
 def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
-    """Write a function's graph and how it is called; the header, and the values of what it
-    captured.
-    """
+    """Write a function's graph and how it is called; the header, and the captured values."""
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
     if edits is None:
@@ -441,9 +429,7 @@ _PARTS = {"key": "", "keys": "/keys", "values": "/values"}
 
 
 def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:
-    """What each op of the function as it was opened represents, if that is state; its values go to
-    `contents`.
-    """
+    """What each op of the opened function represents, if that is state; values go to `contents`."""
     from tfgraphwidget.sources import captured_state, table_dtypes
 
     state, index = captured_state(core.source, core.source.body), core.target.first
@@ -567,9 +553,7 @@ def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
 
 
 def _new_constants(core: EditorCore) -> dict[str, int]:
-    """A checksum of the value of each constant that edits have added or changed: `freeze` reads
-    variables for it.
-    """
+    """A checksum of each constant that edits have added or changed, such as those of `freeze`."""
     index, first = core.target.index, core.target.first
     opened = {
         name: node

@@ -107,9 +107,7 @@ class ArgumentResolver:
         return name
 
     def _name_of_captured(self, item: object) -> Any:
-        """The name of the op that represents a captured variable, whose own name another one can
-        have, too.
-        """
+        """The name of the op that represents a captured variable; another may have its own name."""
         if self._executor.boundary is None or not hasattr(item, "assign"):
             return item
         state = self._executor.state()
@@ -230,9 +228,7 @@ class ArgumentResolver:
         return part.ops if isinstance(part, Selection) else tuple(part)
 
     def consumers(self, argument: OpsLike) -> Selection | tuple[str, ...]:
-        """Ops and name scopes by name, or a selection; several selections are taken as their
-        ops.
-        """
+        """Ops and name scopes by name, or a selection; several selections become their ops."""
         if isinstance(argument, Selection):
             return argument.on(self._index)
         index = self._index
@@ -249,9 +245,7 @@ class ArgumentResolver:
         return self.output(self.name(argument))
 
     def output(self, argument: OpsLike) -> str:
-        """The name of one tensor: itself, or the only output of an op, a name scope or a
-        selection.
-        """
+        """The name of one tensor: itself, or the only output of an op, a scope or a selection."""
         index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
@@ -286,9 +280,7 @@ class ArgumentResolver:
         return live.traced_ops.tensor_spec(spec)
 
     def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
-        """The static shape and the dtype that a placeholder takes: of a tf.TensorSpec, or where
-        that is None these.
-        """
+        """The static shape and dtype that a placeholder takes: a tf.TensorSpec's, else these."""
         new: tuple[Any, str] = live.traced_ops.shape_and_dtype(spec, shape, dtype)
         return new
 
@@ -341,9 +333,7 @@ class ArgumentResolver:
         return tuple(sorted(handles, key=index.op))
 
     def _scope_or_selection(self, item: OpsLike) -> Selection | None:
-        """The selection, or that of a scope's ops; None for names and variables. A name may be a
-        scope's too.
-        """
+        """The selection, or that of a scope's ops; None for names and variables."""
         if isinstance(item, Selection):
             return item
         index = self._index
@@ -353,9 +343,7 @@ class ArgumentResolver:
         return None if is_variable else selectors.scope(index, item)
 
     def _made_to_be_trained(self, variables: list[str]) -> list[str]:
-        """Those that are to be trained, or all. What a variable was made for stays so whatever the
-        collection has.
-        """
+        """Those that are to be trained, or all. What a variable was made for stays so."""
         index = self._index
         by_definition = {variable.handle for variable in index.variable_defs if variable.trainable}
         by_collection = set(selectors.trainable(index).ops)  # where old files have it alone
@@ -392,9 +380,7 @@ class ArgumentResolver:
         return self._executor.free_scope(scope if is_valid else base or "inserted")
 
     def _scope_beside(self, names: Iterable[str]) -> str:
-        """The innermost scope around all of these ops, of which it holds others too; "" for the
-        root.
-        """
+        """The innermost scope around all of these ops that holds others too; "" for the root."""
         index, ops = self._index, {self._index.op(name) for name in names}
         scope = scope_around(index.names[min(ops)]) if ops else ""
         while scope:
@@ -405,9 +391,7 @@ class ArgumentResolver:
         return scope
 
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
-        """A free name scope for what a function makes: beside the op of the first tensor, and at a
-        function's root.
-        """
+        """A free scope for what a function makes: beside the first tensor's op, or at the root."""
         # A result of a function has the scope's name as its key.
         return self.free_name_for(
             function, () if self._executor.boundary is not None else tensors[:1]
@@ -480,9 +464,7 @@ class ArgumentResolver:
         return tuple(tensors)
 
     def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
-        """The tensors, with one that reads a variable in place of its handle; raises for those
-        without a value.
-        """
+        """The tensors, with reads of variables in place of handles; raises if one has no value."""
         readable = tuple(
             runtime.measure.probe.readable_tensor(self._index, name) for name in tensors
         )
@@ -496,9 +478,7 @@ class ArgumentResolver:
         return readable
 
     def feeds(self, feeds: Mapping[TensorKey, object] | None) -> dict[str, object]:
-        """Feeds by the name of the tensor. Raises GraphEditError for text that a tensor of numbers
-        is fed.
-        """
+        """Feeds by tensor name. Raises GraphEditError for text that a tensor of numbers is fed."""
         named = {self._fed_tensor(key): value for key, value in (feeds or {}).items()}
         for name, value in named.items():
             self._check_no_text(name, value)
@@ -549,9 +529,7 @@ class ArgumentResolver:
         return selection, *self.boundary(inputs, outputs)
 
     def scope_for_copies(self, times: object, devices: object) -> str:
-        """A free scope name, of which the numbered ones are free too if several copies are
-        wanted.
-        """
+        """A free scope name, of which the numbered ones are free too for several copies."""
         free_scope = self._executor.free_scope
         scope, number = free_scope(), 0
         while times is not None or devices:
@@ -578,9 +556,7 @@ class ArgumentResolver:
         return graph
 
     def modes(self, argument: Any) -> Any:
-        """Whether state is copied or shared: one word, or of {variable, scope or selection: word}
-        the pairs.
-        """
+        """Whether state is copied or shared: one word, or pairs of {variable or scope: word}."""
         if not isinstance(argument, Mapping):
             return argument
         scopes = self._index.scopes.ids

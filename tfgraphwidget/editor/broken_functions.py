@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 def function_graph(
     name: str, body: Body, caller: GraphIndex
 ) -> tuple[GraphIndex, Mapping[str, str]]:
-    """The body of a library function, and the tensors that it returns, by result, in a calling
-    graph as edits have left it.
-    """
+    """The body of a library function and the tensors that it returns, in a calling graph."""
     inside = open_function(name, body, caller)
     index = build(inside.nodes(), typing=inside.typing, functions=caller.functions, extras=inside)
     return index, inside.returns

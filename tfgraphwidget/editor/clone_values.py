@@ -166,18 +166,14 @@ def variable_pairs(
 
 
 def _starters(patch: Patch, index: GraphIndex) -> list[str]:
-    """The copied ops that fill tables and iterators so that they work at once; those that wait to
-    be fed do not.
-    """
+    """The copied ops that fill tables and iterators at once; not those that wait to be fed."""
     originals = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
     starters = {index.names[i] for i in first_contents(index, originals)}
     return [copy for original, copy in patch.add.copies if original in starters]
 
 
 def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
-    """Original -> copy of the hash tables whose present contents go along: those that no
-    initializer gives the same.
-    """
+    """Original -> copy of the hash tables that no initializer fills with the same contents."""
     if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
     tables = {
@@ -349,9 +345,7 @@ class _GraphValues(VariableValues):
         self._copies = {v.handle: v for v in patch.add.variables}
 
     def starters(self, names: list[str], values: Mapping[str, object]) -> list[str]:
-        """The initializers that can run, tested in a separate graph; `values` are those of the
-        copied variables.
-        """
+        """The initializers that can run, tested in a separate graph with `values` of variables."""
         self._compute((), names, values)
         return names
 
@@ -529,9 +523,7 @@ def _own_part(variable: VariableDef, value: object, where: str) -> object:
 
 
 def _as_dtype(value: object, dtype: type[np.generic]) -> np.ndarray | None:
-    """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300
-    no int8.
-    """
+    """A value as an array of a dtype; None where it would change: 1.7 no integer, 300 no int8."""
     try:
         source_array = np.asarray(value)
         if dtype is object or source_array.dtype.kind in "USO":

@@ -11,14 +11,12 @@ import numpy.typing as npt
 
 from tfgraphwidget import runtime
 from tfgraphwidget.errors import GraphEditError, WrongType
-from tfgraphwidget.graph import costs, frame
+from tfgraphwidget.graph import costs
 from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 from tfgraphwidget.sentences import editor_call, either, in_cell
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from tfgraphwidget.editor.evaluation import Evaluator
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.graph import GraphIndex
@@ -36,9 +34,7 @@ _NOT_MEASURED = "nothing was measured here since the last edit; " + editor_call(
 
 
 class ColorModel:
-    """Colors the drawing by what is known of the ops. `current` is the name of the present
-    encoding, "" for none.
-    """
+    """Colors the drawing by what is known of the ops. `current` is the encoding, "" for none."""
 
     def __init__(self, navigator: Navigator, evaluator: Evaluator) -> None:
         self._navigator, self._evaluator = navigator, evaluator
@@ -183,15 +179,8 @@ class ColorModel:
             "time": unknown if measured is None else measured.column(index, "time"),
         }
 
-    def cost_table(self, batch: int) -> DataFrame:
-        """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.table`."""
-        table = self.cost_values(batch)
-        return frame(
-            (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table
-        )
-
     def cost_values(self, batch: int) -> dict[str, Sequence[object]]:
-        """The columns of `cost_table`, by their names, for inputs of that batch size."""
+        """What each op costs by column, with `batch` for sizes that are unknown."""
         _check_batch(batch)
         index = self._index
         table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}
@@ -220,9 +209,7 @@ class ColorModel:
 
 
 def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
-    """The values and the legend of each encoding that is cheap to compute:
-    `ColorModel.without_a_run` of a new editor.
-    """
+    """The values and legend of each cheap encoding: `ColorModel.without_a_run` of a new editor."""
     cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
     values = {by: _encode(by, index) for by in cheap}
     return {

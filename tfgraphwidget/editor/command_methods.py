@@ -34,18 +34,19 @@ if TYPE_CHECKING:
     """What a method does with its command, and gives back."""
 
 _NAMES_OF_ANNOTATIONS = (
-    *(Iterable, Literal, PathLike, patterns),
-    *(
-        DTypeLike,
-        GraphLike,
-        OpLike,
-        OpsLike,
-        SessionLike,
-        TensorKey,
-        TensorLike,
-        TensorsLike,
-        TensorSpec,
-    ),
+    Iterable,
+    Literal,
+    PathLike,
+    patterns,
+    DTypeLike,
+    GraphLike,
+    OpLike,
+    OpsLike,
+    SessionLike,
+    TensorKey,
+    TensorLike,
+    TensorsLike,
+    TensorSpec,
 )
 """What the annotations of operands name; arguments are checked against them with the names of this
 module.
@@ -60,9 +61,7 @@ def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None =
 def edit_and_compare(
     core: EditorCore, command: edits.Command, options: Mapping[str, Any]
 ) -> object:
-    """Make the edit; with `feeds` in the options, report how far the outputs differ, and undo if a
-    run fails.
-    """
+    """Make the edit; with `feeds`, report how far the outputs differ, and undo if a run fails."""
     executor, feeds = core.executor, options["feeds"]
     if feeds is None:
         return edit(core, command)
@@ -75,8 +74,7 @@ def edit_and_compare(
             return report
         comparison = core.evaluator.compare(feeds)
     return replace(
-        report,
-        notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison)),
+        report, notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison))
     )
 
 
@@ -99,7 +97,7 @@ _FEEDS = inspect.Parameter(
 _OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (), edit_and_compare: (_FEEDS,)}
 _MEANINGS = {
     "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs "
-    "differ.",
+    "differ."
 }
 
 

@@ -81,11 +81,7 @@ def _has_unknown_types(index: GraphIndex) -> bool:
 
 
 def _look_inside(
-    before: Side,
-    now: Side,
-    tensors: tuple[str, str],
-    tolerance: Tolerance,
-    path: tuple[str, ...],
+    before: Side, now: Side, tensors: tuple[str, str], tolerance: Tolerance, path: tuple[str, ...]
 ) -> tuple[FirstDivergence | None, str]:
     """Find the first divergence inside of the functions that two ops call, whose inputs agree and
     outputs differ; None, and why, where there is none.
@@ -186,9 +182,7 @@ class _Call:
         return f"branches[{number if 0 <= number <= last else last}]"
 
     def body(self, label: str) -> _Body:
-        """The function of a label, on the inputs of the op; raises GraphEditError for an argument
-        that cannot be given.
-        """
+        """The function of a label, on the op's inputs; GraphEditError for wrong arguments."""
         run, function, arguments = self.side.run.open_called(self.op, label)
         first = len(self.inputs) - len(arguments)
         body = _Body(run, function, arguments, {})

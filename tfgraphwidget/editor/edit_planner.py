@@ -86,10 +86,7 @@ class EditPlanner:
             place,
             edits.Edits.of(patch, notes=self._cuts(change)),
             apply,
-            notes=lambda: (
-                *self._lost_signatures(signatures, change),
-                *self._notes(change),
-            ),
+            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
             reserved=self._names_in_use(change),
             imported=(is_exchanged or command.asks_for_session)
             and self.target.place.file is not None,
@@ -98,9 +95,7 @@ class EditPlanner:
     def _apply(
         self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None
     ) -> tuple[str, ...]:
-        """Apply a patch of the current graph; variables and tables that a function made get their
-        first values.
-        """
+        """Apply a patch of the current graph; what a function made gets its first values."""
         renew = self.edited.renew
         self.target.place.keep_alive(patch)
         if load is None:
@@ -108,9 +103,7 @@ class EditPlanner:
         return self.target.apply(patch, steps, load=load, renew=renew)
 
     def _first_values(self, patch: edits.Patch) -> Callable[[], None] | None:
-        """Return a function that initializes what a Python function made in the graph itself; None
-        for nothing.
-        """
+        """Return a function that initializes what a function made in the graph, or None."""
         traced, session = patch.traced, self.source.session
         if (
             traced is None
@@ -126,9 +119,7 @@ class EditPlanner:
         )
 
     def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
-        """The names that new ops of a patch do not have because hidden ops have them, which no done
-        step removed.
-        """
+        """The names that new ops lack because hidden ops have them, which no done step removed."""
         target = self.target
         names_in_use = target.place.hidden_names()
         functions = [function.signature.name for function in patch.add.functions]
@@ -160,15 +151,11 @@ class EditPlanner:
         return ()
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
-        """Notes about changes that TensorFlow cannot follow; `change` is of the source's own
-        graph.
-        """
+        """Notes about changes that TensorFlow cannot follow, in the source's own graph."""
         return self.target.place.notes(change, renewed=self.edited.renew)
 
     def _cuts(self, patch: edits.Patch) -> tuple[str, ...]:
-        """A sentence for each partial run that a patch of the source's own graph is going to
-        cut.
-        """
+        """A sentence for each partial run that a patch of the source's own graph will cut."""
         session = self.source.session
         if session is None or not patch.changed or not self.edited.renew:
             return ()
@@ -247,9 +234,7 @@ class EditPlanner:
         return PlannedEdit(target, edits.Edits.of(patch), apply, marking=marking)
 
     def _modules(self, command: Clone) -> PlannedEdit:
-        """Plan tf.Modules that are copies of a part of the current function; the graph stays as it
-        is.
-        """
+        """Plan tf.Modules that copy a part of the current function; the graph stays as it is."""
         edited = self.edited
         command.check_options()
         copies = edited.copies
@@ -431,9 +416,7 @@ def alone(command: Clone) -> Clone:
 
 
 def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
-    """The op `value` under the name of an argument that it is passed to; the argument itself
-    without one.
-    """
+    """The op `value` as the argument that it is passed to; the argument itself without one."""
     if value is None:
         return node
     constant: NodeDef = tf_protos.NodeDef()
@@ -453,9 +436,7 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
 
 
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
-    """The source to add as a graph with a session, and readers of a file's values; a function is
-    converted to one.
-    """
+    """The source to add as a graph with a session, and readers of a file's values."""
     core = getattr(command.source, "_core", None)
     target = target_of(command.source)
     if core is not None and target is not None:

@@ -232,16 +232,12 @@ class EditedGraph:
         return {each.name: self.part_module(each) for each in signatures}
 
     def part_module(self, part: Signature) -> ModuleCopy:
-        """The part of the current function between the inputs and outputs of a signature, as a
-        tf.Module.
-        """
+        """The current function between a signature's inputs and outputs, as a tf.Module."""
         self._check_traceable()
         return function_bodies.signature_module(self.state(), self.index, part, part.name)
 
     def _check_traceable(self) -> None:
-        """Raise NotTrusted if TensorFlow may run an op of the current function while a tf.function
-        is made of it.
-        """
+        """Raise NotTrusted if TensorFlow may run an op of the current function to trace it."""
         trust = self.source.trust
         trust.check(
             effects_of(self.index, trust).at_import(),

@@ -110,9 +110,7 @@ class Evaluator:
         return GraphRun(source, navigator.here.body, navigator.here.index)
 
     def _opened_alike(self, other: object) -> Source:
-        """Open a source as `tgw.edit` does, with the signature that was chosen here if the file has
-        it.
-        """
+        """Open a source as `tgw.edit` does, with the signature chosen here if the file has it."""
         signature = self._executor.source.signature
         if signature is not None and isinstance(other, str | PathLike):
             with contextlib.suppress(GraphEditError):
@@ -490,9 +488,7 @@ class Evaluator:
     def _measurable(
         self, fetches: TensorsLike | None, feeds: Mapping[str, object]
     ) -> tuple[str, ...]:
-        """The tensors to compute: those given, selected, of the signature, or those without
-        consumers.
-        """
+        """The tensors to compute: given, selected, of the signature, or without consumers."""
         view = self._executor.view
         if fetches is None:
             fetches = view.boundary[1] or (view.selection.outputs if view.selection else ())
@@ -549,9 +545,7 @@ def _can_have_signatures(source: Source) -> bool:
 
 
 def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:
-    """The asset files of two SavedModels; None where one source is something else, or both are
-    one.
-    """
+    """The asset files of two SavedModels; None unless both sources are such, and not the same."""
     if before is after or before.stored is None or after.stored is None:
         return None
     assets = before.stored.assets(), after.stored.assets()
@@ -559,9 +553,7 @@ def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | No
 
 
 def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> CalledBody:
-    """The body of a function that an op of `index` calls; `body` is what the graph was read
-    from.
-    """
+    """The body of a function that an op of `index` calls; `body` is what the graph was read as."""
     node_body = sources.open_function(reference.function, body, index, op)
     arguments = node_body.function(reference.function).signature.input_arg
     called = sources.body_index(node_body)
@@ -569,9 +561,7 @@ def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -
 
 
 def original_name(name: str, renames: Iterable[Renames]) -> str:
-    """The name of a tensor or an op before some edits, by the (old, new) names of each, oldest
-    first.
-    """
+    """The name of a tensor or an op before edits, by the (old, new) names of each, oldest first."""
     for names in reversed(list(renames)):
         name = edits.follow(name, {new: old for old, new in names if new})
     return name
@@ -697,9 +687,7 @@ def _results_by_place(
 
 
 def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tuple[Values, Values]:
-    """The values of both graphs' variables; what another graph has none for is taken from this
-    one.
-    """
+    """The values of both graphs' variables; what another graph lacks comes from this one."""
     if before.source is now.source:
         shared = before.values(*theirs, {})
         return shared, now.values(*ours, shared)
@@ -795,9 +783,7 @@ class _Matching:
         return original_name(tensor, (patch.renamed for patch in self._patches))
 
     def there(self, tensor: str, name: str | None = None) -> str | None:
-        """The tensor before that is the same, by name, else by the ops around it; None if there is
-        none.
-        """
+        """The same tensor before, by name, else by the ops around it; None if there is none."""
         if tensor in self.by_hand:
             return self.by_hand[tensor]
         old = name or original_name(tensor, (patch.input_renames for patch in self._patches))
@@ -855,9 +841,7 @@ def _placeholders_without_value(index: GraphIndex, feeds: Collection[object]) ->
 def _run_probe(
     now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: runtime.measure.probe.Run | None
 ) -> runtime.measure.probe.Probe:
-    """Describe the values of tensors; without `run`, and where one is in a loop, they are computed
-    aside.
-    """
+    """Describe the values of tensors; without `run`, and inside loops, they are computed aside."""
     now.check_fed(tensors, feeds)
     rounds = runtime.measure.keep_last_rounds(now.index, tensors)
     if rounds is not None:

@@ -107,9 +107,7 @@ class EditExecutor(EditedGraph):
             self.view.choice = planned.marking, None
 
     def _set_latest(self, step: edits.Step, patch: edits.Patch, losses: tuple[str, ...]) -> None:
-        """Describe the last change: `patch` has done, undone or redone the step, and the view
-        follows its renames.
-        """
+        """Describe the last change: `patch` did or undid it, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [
             edited.name for edited in step.patch.changed
         ]
@@ -172,9 +170,7 @@ class EditExecutor(EditedGraph):
         return outcome.results, edits.Edits.of(outcome.patch, outcome.losses, planned.notes())
 
     def preview(self, command: Command) -> edits.Edits | Preview:
-        """Plan and check a command; nothing is changed. Raises GraphEditError for the reason that
-        the edit would.
-        """
+        """Plan and check a command; nothing is changed. Raises GraphEditError as the edit would."""
         # Other threads wait: what planning imports is a file again at the end, and no edit of
         # theirs is put back.
         with one_thread(), self.listeners.collect(), undone() as steps:
@@ -201,17 +197,13 @@ class EditExecutor(EditedGraph):
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_into_function(self, command: Clone, function: EditExecutor) -> tuple[object, ...]:
-        """Clone a part of this graph into the current function of another editor, whose edit it
-        is.
-        """
+        """Clone a part of this graph into the current function of another editor, which edits."""
         with self.transaction() as steps:
             growths = EditPlanner(self, steps).growths(command)
             return tuple(result for growth in growths for result in function.run(growth)[0])
 
     def part_of_file(self, command: Clone, boundary: Boundary) -> edits.Patch | None:
-        """The ops of a part of a file, with these inputs and outputs, in a graph of their own; None
-        if the file is imported.
-        """
+        """The ops between inputs and outputs in a file, in a graph of their own, or None."""
         with undone() as steps:
             return EditPlanner(self, steps).part_of_file(command, boundary)
 
@@ -333,9 +325,7 @@ class EditExecutor(EditedGraph):
         self._free_names(nodes, functions)
 
     def _free_names(self, nodes: list[NodeDef], functions: set[str]) -> None:
-        """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are
-        shown again then.
-        """
+        """Let the same edits use the names: TensorFlow keeps the ops, hidden, and can show them."""
         graph = self.source.graph
         if graph is None or not nodes:
             return

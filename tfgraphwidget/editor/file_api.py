@@ -221,9 +221,7 @@ class FileAPI(ArgumentChecks):
         )
 
     def _extract_with_keys(self, inputs: Names, outputs: Names) -> Self:
-        """Extract a part whose inputs and outputs have the keys that they have in a signature or
-        function here.
-        """
+        """Extract a part whose inputs and outputs keep their keys in a signature or function."""
         from tfgraphwidget.editor.splitting import keep_keys, keys_of
 
         part: Any = self.extract(inputs, outputs)

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 
 class _OpenedFile:
-    """The graph of a file as an editor shows it first, when nothing was entered, selected or marked
-    yet.
-    """
+    """The graph of a file as an editor shows it first: nothing entered, selected or marked."""
 
     boundary = (), ()
     selection = None

@@ -156,9 +156,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _content_of(path: Path) -> bytes:
-    """A digest of what a file, or the main file and the list of values of a folder, hold; b"" for
-    much or nothing.
-    """
+    """A digest of what a file, or a folder's main file and list of values, hold, or b""."""
     try:
         files = _files(path)
         if sum(file.stat().st_size for file in files) > _MOST_COMPARED:

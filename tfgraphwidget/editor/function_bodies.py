@@ -78,9 +78,7 @@ def _names_before(names_before: Mapping[str, str], patch: edits.Patch) -> dict[s
 
 
 def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch]) -> BodyState:
-    """The state of a graph itself as edits have left it, for a part of it that becomes a
-    function.
-    """
+    """The state of a graph itself after edits, for a part of it that becomes a function."""
     names: dict[str, str] = {}
     for patch in patches:
         names = _names_before(names, patch)
@@ -131,9 +129,7 @@ def clone_modules(
 
 
 def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
-    """The devices of each copy, by op; those that are not valid are refused before a variable is
-    made.
-    """
+    """The devices of each copy, by op; invalid ones are refused before a variable is made."""
     copies = range(len(command.scopes))
     devices = [edits.clone.copied_devices(command, index, range(len(index)), k) for k in copies]
     for chosen in devices:
@@ -142,9 +138,7 @@ def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
 
 
 def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of a function's variables; None where there
-    is none.
-    """
+    """Return a function that draws new initial values of variables; None where there is none."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(command.reseed)
 
@@ -227,9 +221,7 @@ def _copy_body(
 
 
 def _structure(source: Source, view: GraphView) -> sources.CallStructure | None:
-    """How a function is called; None for one that others call, but for the body that computes a
-    signature.
-    """
+    """How a function is called; None for one that others call, unless it computes a signature."""
     body, target = view.body, view.target
     if body.origins is None or source.signature is None or not isinstance(target, CalledFunction):
         return source.structure if body.origins is None else None
@@ -307,9 +299,7 @@ def _module_boundary(
 def edited_module(
     source: Source, state: BodyState, view: GraphView, boundary: FunctionBoundary, name: str
 ) -> ModuleCopy:
-    """The current function as edits have left it, its signature too, as a tf.Module; see
-    `AnalysisAPI.to_module`.
-    """
+    """The current function after edits, and its signature, as a tf.Module; see `to_module`."""
     arguments, returns = boundary
     structure = _edited_structure(source, view, state, arguments)
     module = _copy_body(
@@ -322,9 +312,7 @@ def edited_module(
 def signature_module(
     state: BodyState, index: GraphIndex, signature: Signature, name: str
 ) -> ModuleCopy:
-    """A signature of tensors of a function's body, as edits have left it, as a tf.Module, with its
-    variables.
-    """
+    """A signature of tensors of an edited function's body as a tf.Module, with its variables."""
     tensors = {identifier(key): tensor for key, tensor in signature.inputs}
     structure = sources.CallStructure.of_tensors(index, tensors, len(signature.outputs))
     return _copy_body(
@@ -335,9 +323,7 @@ def signature_module(
 def _edited_structure(
     source: Source, view: GraphView, state: BodyState, now: Sequence[str]
 ) -> sources.CallStructure | None:
-    """How a function is called that edits may have given further arguments, after those that it
-    has.
-    """
+    """How a function is called that edits may have given further arguments, which come last."""
     structure, before, index = _structure(source, view), view.body.arguments, view.index
     if structure is None:
         return None

@@ -195,9 +195,7 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
 def _names_of_copy(
     pairs: Iterable[tuple[str, str]], named_tensors: Mapping[str, str]
 ) -> dict[str, str]:
-    """The copy's name for each of the original's; for the names of arguments and results, where no
-    op has them.
-    """
+    """The copy's name for each of the original's, also for arguments, which no op has."""
     names = dict(pairs)
     for key, tensor in named_tensors.items():
         op, port = split_tensor(tensor)

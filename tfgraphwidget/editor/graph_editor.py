@@ -183,9 +183,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         return pictures
 
     def _scene_of_at_most(self, items: int) -> Scene | None:
-        """The drawing; if it has more items, that with the default scopes open, with none, or
-        None.
-        """
+        """The drawing; if it has more items, that with default scopes open, with none, or None."""
         view = self._core.view
         for scopes in (view.view_spec.opened, default_open(view.index), frozenset[str]()):
             if len(build_visible_graph(view.index, view.shown_with(scopes))) <= items:

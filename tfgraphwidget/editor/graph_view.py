@@ -202,9 +202,7 @@ class GraphView:
         return self._current_selection()[1]
 
     def _current_selection(self) -> tuple[Selection | None, str]:
-        """The selection on the graph as it is now, and its notice; found once for each state of the
-        graph.
-        """
+        """The selection on the present graph, and its notice; found once per state of the graph."""
         index = self.index
         if self._between_cache is None or self._between_cache[0] is not index:
             self._between_cache = (
@@ -292,9 +290,7 @@ class GraphView:
         self._open_renamed(names)
 
     def _open_renamed(self, names: Mapping[str, str]) -> None:
-        """Open the scopes that were open under their old names, and those that renames have made
-        around them.
-        """
+        """Open the scopes that were open under old names, and those that renames made around."""
         if self._opened is None:
             return
         outline, new_names = self.outline, set(names.values())
@@ -468,9 +464,7 @@ class GraphView:
         self.opened = opened
 
     def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
-        """Raise GraphEditError if these scopes show too many items; constants that are drawn as
-        badges count too.
-        """
+        """Raise GraphEditError if these scopes show too many items, badges included."""
         outline = self.outline
         if len(self.index) + len(outline) <= MOST_ITEMS:
             return
@@ -578,9 +572,7 @@ class GraphView:
         return self._names(self._place(name)[2]) <= self.opened
 
     def _place(self, name: str) -> tuple[str, int, list[int]]:
-        """The name in full, the scope or group that it is or lies in, and the scopes and groups
-        around it.
-        """
+        """The full name, the scope or group that it is or lies in, and those around it."""
         index = self.index
         if not isinstance(name, str):
             raise UnknownName(

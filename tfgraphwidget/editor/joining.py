@@ -85,9 +85,7 @@ class AdditionResult(GrowthResult):
 
 @dataclass(frozen=True, eq=False)
 class _Joining:
-    """The source to add: a graph or a function's body, its state, its arguments and results by
-    their keys.
-    """
+    """The source to add: a graph or a function's body, its state, arguments and results by key."""
 
     index: GraphIndex
     state: BodyState
@@ -169,9 +167,7 @@ def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dic
 def _boundary_after(
     boundary: FunctionBoundary, into: str, arguments: Sequence[str], outputs: Mapping[str, str]
 ) -> FunctionBoundary:
-    """The arguments and results of the function, with those that come from what is added after
-    them.
-    """
+    """The arguments and results of the function, and after them those of what is added."""
     scope = into.replace("/", "_")
     keys = [scope] if len(outputs) == 1 else [f"{scope}_{key}" for key in outputs]
     added: dict[str, str] = {}
@@ -213,9 +209,7 @@ def _joining(command: Add) -> _Joining:
 
 
 def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of a function's variables; None where there
-    is none.
-    """
+    """Return a function that draws new initial values of variables; None where there is none."""
     initial_values = source.initial_values
     return None if initial_values is None else lambda: initial_values(False)
 
@@ -263,13 +257,11 @@ def _module(
         ).values()
 
     return runtime.functions.module_clone.as_module(
-        *(
-            joining.index,
-            joining.state,
-            inputs,
-            tuple(dict.fromkeys(joining.returns.values())),
-            into,
-        ),
+        joining.index,
+        joining.state,
+        inputs,
+        tuple(dict.fromkeys(joining.returns.values())),
+        into,
         init=values,
         arguments=tuple(joining.arguments.values()),
         returns=joining.returns,
@@ -286,9 +278,7 @@ def _keys_of(source: Source, tensors: Sequence[str]) -> list[str]:
 
 
 def _inputs(joining: _Joining, connected: Mapping[str, str]) -> tuple[str, ...]:
-    """The tensors that enter: those that are connected, and the placeholders that the results need
-    besides.
-    """
+    """The tensors that enter: connected ones, and placeholders that the results need besides."""
     index = joining.index
     outputs = list(joining.returns.values())
     needed = needed_ops(index, list(connected), [name for name in outputs if name not in connected])
@@ -325,9 +315,7 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
 
 
 def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, Shape]) -> None:
-    """Raise NotClonable for a tensor of another dtype or shape than the one whose place it
-    takes.
-    """
+    """Raise NotClonable for a tensor of another dtype or shape than the one that it replaces."""
     index = context.index
     dtype, shape = _dtype(index, source), _shape(index, source)
     is_alike = (
@@ -389,9 +377,7 @@ def _names(
     sources: Mapping[str, str],
     outputs: Mapping[str, str],
 ) -> dict[str, str]:
-    """The names in the function by those of what was added, and by the keys of its arguments and
-    results.
-    """
+    """The names in the function by those of what was added, and by keys of its boundary."""
     op_names = set(ops)
     names = {name: f"{into}/{name}" for name in joining.index.names if f"{into}/{name}" in op_names}
     names |= {name: source for name, source in sources.items() if source != f"{into}/{name}"}

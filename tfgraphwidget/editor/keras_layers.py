@@ -71,9 +71,7 @@ def _refusal(line: str, why: str) -> GraphEditError:
 
 @dataclass(eq=False)
 class _Call:
-    """A call of a layer; tensors of `arguments` are KerasTensors, or the names of those that edits
-    brought in.
-    """
+    """A call of a layer; `arguments` has KerasTensors, or names of those that edits brought in."""
 
     layer: KerasModel
     arguments: Any  # the structure that Keras has of positional and keyword arguments
@@ -160,9 +158,7 @@ class _Layers:
         return {inputs[0]: new} if gives_back else {}
 
     def _move(self, line: str, old: str, new: str) -> None:
-        """Let all consumers of a tensor read another one, but for the layer that computes that of
-        it.
-        """
+        """Let all consumers of a tensor read another one, but for the layer that makes that."""
         was, now = self._tensor(line, old), self._tensor(line, new)
         for call in self._calls.values():
             if call is not self._calls.get(now):
@@ -277,9 +273,7 @@ def _outside(patch: Patch) -> Sequence[str]:
 
 @contextmanager
 def _keep_state(variables: Iterable[Any]) -> Iterator[None]:
-    """Put back what is not trained, such as the state of a recurrent layer, after a run writes
-    it.
-    """
+    """Put back what is not trained, such as a recurrent layer's state, after a run writes it."""
     values = [(variable, variable.numpy()) for variable in variables if not variable.trainable]
     try:
         yield
@@ -289,9 +283,7 @@ def _keep_state(variables: Iterable[Any]) -> Iterator[None]:
 
 
 def _check_same(model: KerasModel, executor: EditExecutor) -> None:
-    """Raise GraphEditError when a model does not compute what the edited function does; tried on
-    random numbers.
-    """
+    """Raise GraphEditError when a model and the edited function differ on random numbers."""
     keras = sys.modules["keras"]
     specs = [(tensor.shape, tensor.dtype) for tensor in model.inputs]
     if any(None in shape[1:] or dtype not in _NUMBERS for shape, dtype in specs):

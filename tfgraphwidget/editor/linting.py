@@ -76,9 +76,7 @@ def lint_editor(
 
 
 def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
-    """The graph of a file as edits have left it, if a function is the current graph, and its other
-    functions.
-    """
+    """The edited graph of a file, if a function is the current graph, and its other functions."""
     outermost, first, current = core.target.index, core.target.first, core.navigator.function
     called, called_before = (
         set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first)
@@ -134,9 +132,7 @@ def _outputs(core: EditorCore) -> tuple[str, ...]:
 
 
 class _Devices:
-    """The devices of the session, or of this machine; asked for when a rule needs them, since that
-    loads TensorFlow.
-    """
+    """The devices of the session, or this machine's; asked for late: that loads TensorFlow."""
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core

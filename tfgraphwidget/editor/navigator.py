@@ -124,9 +124,7 @@ class Navigator:
         self.stack = (self.outermost, *(views if len(views) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Return to the calling graph, or to that level, 0 for the graph itself, which stays
-        current.
-        """
+        """Return to the calling graph, or to that level; 0 is the graph itself."""
         to = max(len(self.stack) - 2, 0) if depth is None else depth
         if not 0 <= to < len(self.stack):
             raise InvalidArgument(

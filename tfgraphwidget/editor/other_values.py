@@ -70,7 +70,5 @@ def _harmless_ops(
 
 
 def _agrees(outputs: list[TensorDifference], differs: bool) -> bool:
-    """Whether what an op gives says that what it reads is right: numbers that are not all 0, and no
-    integers, which round.
-    """
+    """Whether what an op gives shows that its inputs are right: not all 0, no rounded integers."""
     return not differs and any(each.scale and rounding.epsilon(*each.dtypes) for each in outputs)

@@ -256,9 +256,7 @@ class PassValues:
 
 
 def _maker_of(name: str) -> Callable[..., Pass]:
-    """The function that makes a pass of its arguments; its parameters and documentation are those
-    of the command.
-    """
+    """The function that makes a pass of arguments, with parameters and docstring of the command."""
     registration = edits.registry.registration_of(name)
     assert registration is not None  # each name is that of a command
     signature = edits.call_signature(registration.kind)

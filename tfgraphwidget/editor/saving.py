@@ -39,13 +39,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import argument_value, editor_call, either, in_cell
-from tfgraphwidget.sources import (
-    OpenOptions,
-    Source,
-    absent_devices,
-    open_message,
-    pinned_notices,
-)
+from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices
 from tfgraphwidget.tf_types import (
     Graph,
     GraphDef,
@@ -160,9 +154,7 @@ def _is_warning(notice: str) -> bool:
 
 
 def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]:
-    """What TensorFlow refuses of a graph that is written as it is; nothing if it takes all of
-    it.
-    """
+    """What TensorFlow refuses of a graph as it is written; nothing if it takes all of it."""
     with suppress(OSError):  # of a name that no file can have
         is_folder |= path.is_dir()
     is_graph = is_folder or not path.suffix or path.suffix.lower() in (*export.GRAPH_DEFS, ".meta")
@@ -174,9 +166,7 @@ def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]
 
 
 def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tuple[str, ...]:
-    """A sentence on what is broken in a file that was written, and on what TensorFlow imports only
-    without it.
-    """
+    """A sentence on what is broken in a written file, and one on what blocks its import."""
     errors = [
         finding
         for finding in findings
@@ -194,9 +184,7 @@ def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tupl
 
 
 def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
-    """What to say of a model that is a function inside what was opened: undo and redo lead into
-    one, too.
-    """
+    """What to say of a model that is a function of what was opened; undo may lead into one."""
     here, entrance = core.navigator.path, core.entrance
     suffix = path.suffix.lower()
     is_model = path.is_dir() or suffix in (*export.GRAPH_DEFS, ".meta", *export.CONVERSIONS)
@@ -211,9 +199,7 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
 
 
 def _is_on_the_way(core: EditorCore) -> bool:
-    """Whether the current graph is one that a signature opens on, or calls it: the file is meant as
-    a whole.
-    """
+    """Whether the current graph is one that a signature opens on, or calls it."""
     path = core.navigator.path
     return any(
         path == whole[: len(path)] for whole in (core.entrance, *core.navigator.signature_paths)
@@ -221,9 +207,7 @@ def _is_on_the_way(core: EditorCore) -> bool:
 
 
 def _check_numbers(timeout: object, opset: object) -> None:
-    """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot
-    be.
-    """
+    """Raise InvalidArgument for a wrong time limit, and for an opset that there cannot be."""
     try:
         check_seconds(export.DEFAULT_SECONDS if timeout is None else timeout)
     except ValueError:
@@ -242,9 +226,7 @@ def _check_numbers(timeout: object, opset: object) -> None:
 
 
 def _tags(tags: object) -> tuple[str, ...]:
-    """The tags that the user gave, each once; empty for None. Raises InvalidArgument for what are
-    no tags.
-    """
+    """The tags that the user gave, each once; empty for None. Raises InvalidArgument."""
     if tags is None:
         return ()
     tag_names = (
@@ -261,9 +243,7 @@ def _tags(tags: object) -> tuple[str, ...]:
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
-    """The edits that take away ops which a converter does not take: a dropout, asserts and
-    prints.
-    """
+    """The edits that take away ops which a converter refuses: dropouts, asserts, prints."""
     report = lint_editor(core, "", ("dropout", "asserts"), ())
     return tuple(
         each.fix for each in report if each.fix is not None and not set(names).isdisjoint(each.ops)
@@ -271,9 +251,7 @@ def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
 
 
 def _document(core: EditorCore, kind: str) -> export.Document | None:
-    """What a kind of file shows of an editor; None for the kinds that hold a graph for TensorFlow
-    or other runtimes.
-    """
+    """What a kind of file shows of an editor; None for kinds that hold a graph for runtimes."""
     steps = core.executor.history.done
     match kind:
         case ".svg" | ".png" | ".pdf":
@@ -316,9 +294,7 @@ def _graph_to_save(
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:
-    """The current graph to write, or that state of the graph that was opened, without
-    signatures.
-    """
+    """The current graph to write, or that state of the opened graph, without signatures."""
     is_graph = index is not None or core.view.target is core.target
     return export.ExportRequest(
         index=core.index if index is None else index,
@@ -368,9 +344,7 @@ class _EnteredGraph(_OpenedGraph):
 
 
 def _why_elsewhere(core: EditorCore) -> str:
-    """Why a file's graph cannot run here that edits have placed on other machines, as a sentence;
-    "" if it can.
-    """
+    """Why a graph with ops on other machines cannot run here, as a sentence; "" if it can."""
     if not core.target.place.needs_import or core.executor.boundary is not None:
         return ""
     pinned = absent_devices(devices_of(core.target.index.nodes))
@@ -391,9 +365,7 @@ def original_names(core: EditorCore) -> dict[str, str]:
 
 
 def file_extract(core: EditorCore, command: Clone, boundary: Boundary) -> Source | None:
-    """A part of a file's graph, with these inputs and outputs, as a file of its own; None if it
-    must be imported for that.
-    """
+    """A part of a file's graph as a file of its own; None if it must be imported for that."""
     added = core.executor.part_of_file(command, boundary)
     if added is None:
         return None
@@ -601,9 +573,7 @@ def _is_unedited(core: EditorCore) -> bool:
 
 
 def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
-    """The SavedModel of which the graph of the editor is one; None without the values of its
-    variables.
-    """
+    """The SavedModel that the editor's graph is of; None without its variables' values."""
     stored = core.source.stored
     folder = None if stored is None else stored.folder()
     if stored is None or folder is None:
@@ -642,9 +612,7 @@ def _edited_saved_model(
 
 @dataclass(frozen=True, eq=False)
 class _OpenFunction:
-    """The function that is open, as an `export.FunctionToExport`, with the inputs and outputs that
-    the user gave.
-    """
+    """The open function, as an `export.FunctionToExport`, with the user's inputs and outputs."""
 
     core: EditorCore
     requested: RequestedBoundary

@@ -145,9 +145,7 @@ class Split(Sequence[E], Generic[E]):
 
     @property
     def _free_inputs(self) -> list[str]:
-        """What no part gives: the inputs of the whole that are needed, also those that are outputs
-        of it.
-        """
+        """What no part gives: needed inputs of the whole, also those that are outputs of it."""
         part_outputs = {name for boundary in self.boundaries for name in boundary.outputs}
         names = dict.fromkeys(
             [*(name for boundary in self.boundaries for name in boundary.inputs), *self._outputs]
@@ -285,9 +283,7 @@ class _CutPlan:
         outputs: list[Tensor],
         constants: Collection[str],
     ) -> None:
-        """`constants` are arguments of a function to which its call passes constants: no part is
-        fed them.
-        """
+        """`constants` are arguments to which calls pass constants: no part is fed them."""
         self.index, self.outputs = index, outputs
         self.added: list[Tensor] = []
         self.whole = needed_ops(index, self.names(inputs), self.names(outputs))

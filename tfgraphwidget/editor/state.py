@@ -80,9 +80,7 @@ class EditorCore:
     def of(
         cls, source: Source, show: Callable[..., object], layout: Layout | None = None
     ) -> EditorCore:
-        """The parts of an editor of a source without edits, with a networkx layout for the views,
-        or the layered one.
-        """
+        """The parts of an editor of a source without edits; `layout` None is the layered one."""
         target, listeners = OpenedGraph(source), Listeners()
         navigator = opened_navigator(source, target, layout)
         executor = EditExecutor(source, target, navigator, listeners)

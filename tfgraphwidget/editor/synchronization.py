@@ -107,9 +107,7 @@ def drift(
 
 
 def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
-    """The variables of two models, see `store_of`, whose values differ, paired by name, in the
-    order of `after`.
-    """
+    """The variables of two models whose values differ, paired by name, in `after`'s order."""
     ours, theirs = store_of(after), store_of(before)
     if not len(ours.variables) or not len(theirs.variables):
         # Constants are compared by the graphs' difference.
@@ -119,9 +117,7 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
 
 
 def checkpoint_changes(before: str, after: str) -> tuple[ChangedValue, ...]:
-    """The values that differ between two checkpoints, given by their prefixes, and those that only
-    one of them has.
-    """
+    """The values that differ between two checkpoints, given by prefixes, or are in one only."""
     compared = drift(after, before).comparison
     changes = list(_changes_of(compared))
     changes += [ChangedValue(name, "") for name in compared.not_compared.get(NO_PARTNER, ())]
@@ -200,9 +196,7 @@ def _match_models(
 
 
 def _target_store(target: object, *, slots: bool) -> VariableStore:
-    """The variables that get values; an editor of a file imports its graph, since a file is not
-    changed in place.
-    """
+    """The variables that get values; an editor of a file imports its graph for that."""
     core = getattr(target, "_core", None)
     is_file = isinstance(core, EditorCore) and core.source.stored is not None
     if core is not None and is_file and core.session is None:
@@ -239,9 +233,7 @@ def _is_keras_file(source: object) -> bool:
 
 
 def _objects_of(source: object) -> Checkpoint | None:
-    """The checkpoint of a file that lists objects: a checkpoint of TensorFlow 2, or a SavedModel;
-    else None.
-    """
+    """The checkpoint of a file that lists objects, as those of TensorFlow 2 do; else None."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         return None
     if is_checkpoint(source):
@@ -296,9 +288,7 @@ def _matched_by_path(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, 
 
 
 def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[Pair, ...]:
-    """Pairs by the names that a checkpoint's variables had when it was saved, where one variable
-    has the name.
-    """
+    """Pairs by the names that a checkpoint's variables had when saved, where one has it."""
     if not any(variable.saved_name for store in (ours, theirs) for variable in store.variables):
         return ()
     of_name: list[dict[str, StoredVariable]] = []
@@ -312,9 +302,7 @@ def _matched_by_saved_name(ours: VariableStore, theirs: VariableStore) -> tuple[
 
 
 def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pair, ...]:
-    """Pairs by name: with the names as they are, or else without the scopes that hold all of each
-    model.
-    """
+    """Pairs by name, as it is, or else without the scopes that hold all of each model."""
     try:
         return match_variables(
             ours.variables,
@@ -339,9 +327,7 @@ def _match(ours: VariableStore, theirs: VariableStore, names: Names) -> tuple[Pa
 
 
 def _common_scope(store: VariableStore) -> str:
-    """The first scope of eager variables, where it holds all of them: a model's own name, which is
-    no layer's.
-    """
+    """The first scope of eager variables if it holds all of them: a model's own name."""
     if store.scope or isinstance(store, GraphStore):
         return store.scope
     first = {

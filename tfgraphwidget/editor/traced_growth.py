@@ -120,9 +120,7 @@ def _withdraw(
     scope: str,
     added: set[str],
 ) -> None:
-    """Hide the ops that a function added before the edit failed, and put back what the collections
-    contained.
-    """
+    """Hide the ops that a function added before the edit failed; restore the collections."""
     graph = target.graph()
     patch_application.restore_collections(graph, collections, patch_application.is_entry_of(added))
     traced_ops.forget(graph, scope, added)
@@ -166,9 +164,7 @@ def _functions(
 def _leftovers(
     target: OpenedGraph, before: GraphIndex, own: Collection[str]
 ) -> tuple[list[NodeDef], set[str]]:
-    """The NodeDefs that a function which failed has left, and the names of the functions that only
-    they call.
-    """
+    """The NodeDefs that a failed function has left, and the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]
     return nodes, reachable_functions(body.functions(), body, nodes).keys() - before.functions

@@ -33,6 +33,7 @@ from .freeze.commands import Freeze as Freeze
 from .freeze.commands import StripTraining as StripTraining
 from .freeze.fold_batch_norm import FoldBatchNorm as FoldBatchNorm
 from .freeze.variable_writes import Updates as Updates
+from .function_calls import name_callee as name_callee
 from .history import Batch as Batch
 from .history import BatchStep as BatchStep
 from .history import History as History

@@ -18,9 +18,7 @@ _ARGUMENTS = re.compile(r"^Args:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 def has_own_parameters(kind: type[Command]) -> bool:
-    """Whether the editor's method takes what the class's `from_call` says, rather than a value for
-    each field.
-    """
+    """Whether the editor's method takes what `from_call` says, not a value for each field."""
     return not _own_parameters(kind).keys() <= {"args", "arguments"}
 
 
@@ -31,9 +29,7 @@ def _own_parameters(kind: type[Command]) -> dict[str, inspect.Parameter]:
 
 @cache
 def call_signature(kind: type[Command]) -> inspect.Signature:
-    """The parameters of the editor's method for a command, without the editor; None where nothing
-    need be given.
-    """
+    """The parameters of a command's method, without the editor; None if it can do without."""
     whole = _signature(kind)
     return whole.replace(
         parameters=[_optional(parameter) for parameter in whole.parameters.values()]
@@ -116,9 +112,7 @@ def command_of(
 
 
 def call_documentation(text: str, options: Mapping[str, str]) -> str:
-    """The docstring of the editor's method: that of the command, with `options`, which says what
-    further parameters are.
-    """
+    """The docstring of the editor's method: the command's, with `options` on further parameters."""
     lines = "".join(f"    {name}: {what}\n" for name, what in options.items())
     if not lines:
         return text

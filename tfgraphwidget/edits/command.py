@@ -267,15 +267,11 @@ class Command(ABC):
         return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
-        """The same command with the names of new ops written down, where another graph would give
-        them others.
-        """
+        """The same command with new ops' names written down, where another graph would differ."""
         return self
 
     def under_a_free_name(self, error: NameTaken) -> tuple[Command, ...]:
-        """The same command with the free name that a refusal proposes, if this is what gave the
-        name that is taken.
-        """
+        """The same command with the free name that a refusal proposes in place of its taken one."""
         names = ("into", "name", "new")
         matches = [name for name in names if error.free and getattr(self, name, None) == error.name]
         return (dataclasses.replace(self, **{matches[-1]: error.free}),) if matches else ()
@@ -285,9 +281,7 @@ class Command(ABC):
         return ()
 
     def as_called(self) -> Command:
-        """Return the command whose method call represents this one in code: itself, unless several
-        share one method.
-        """
+        """Return the command whose call represents this one in code: itself or another's."""
         return self
 
     @classmethod
@@ -323,9 +317,7 @@ class Command(ABC):
         return f"{words}: {subject_text(first)}" if first is not None else words
 
     def result_name(self) -> str:
-        """The name that code gives to what the edit makes; "" for an edit that makes nothing with a
-        name.
-        """
+        """The name that code gives to what the edit makes; "" if it makes nothing with a name."""
         into = getattr(self, "into", "")
         name = identifier(into) if into else ""
         return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
@@ -387,18 +379,14 @@ def brief_value(value: object) -> str:
 
 
 def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
-    """The same command with each selection as it is on `index`, so that what is printed means the
-    same ops there.
-    """
+    """The same command with each selection as on `index`, so that code means the same ops."""
     values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(command))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
     return dataclasses.replace(command, **rebound) if rebound else command
 
 
 class ValueWriter:
-    """How code refers to values that are not literals: by the names that the caller may have for
-    them.
-    """
+    """How code refers to values that are not literals: by names that the caller may have."""
 
     def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""

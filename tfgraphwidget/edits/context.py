@@ -89,15 +89,11 @@ class PlanContext(Protocol):
 
     @property
     def index(self) -> GraphIndex:
-        """The graph whose ops the command names; when ops are copied, the one that holds the
-        originals.
-        """
+        """The graph whose ops the command names; for copies, the one that holds the originals."""
 
     @property
     def target(self) -> GraphIndex:
-        """The graph that the patch is for: `index`, unless ops are copied from one graph to
-        another.
-        """
+        """The graph that the patch is for: `index`, unless ops come from another graph."""
 
     @property
     def has_values(self) -> bool:
@@ -122,15 +118,11 @@ class PlanContext(Protocol):
 
     @property
     def boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of the edited function, if no op calls it: an edit may change
-        them; else None.
-        """
+        """The arguments and results of the edited function, if no op calls it; else None."""
 
     @property
     def external_tensors(self) -> tuple[str, ...]:
-        """The tensors that are named outside of the graph: by signatures, or as arguments and
-        results of a function.
-        """
+        """The tensors named outside of the graph: by signatures, or as arguments and results."""
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -138,15 +130,11 @@ class PlanContext(Protocol):
 
     @property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name
-        them.
-        """
+        """The tensors that the graph lacks, by the signatures of the file that name them."""
 
     @property
     def new_names(self) -> Mapping[str, str]:
-        """The names of the ops that edits have renamed, by those before: gradient ops are named
-        after these.
-        """
+        """The names of renamed ops, by those before: gradient ops are named after these."""
 
     def hidden_node(self, name: str) -> NodeDef | None:
         """The NodeDef of an op that edits or undo have removed and TensorFlow still holds; None
@@ -233,9 +221,7 @@ class FunctionContext(PlanContext, Protocol):
         """The ops of the caller that hold the variables which ops here represent, by these."""
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
-        """Return the function after an edit of its body, and the constant arguments that it does
-        not read any more.
-        """
+        """Return the function after an edit of its body, and constant arguments no longer read."""
 
 
 @dataclass(frozen=True)

@@ -204,9 +204,7 @@ class _Renaming:
         self.names, self.frames, self.stays = names, frames, stays
 
     def copies(self, context: ContextDef) -> Iterator[ContextDef]:
-        """The copy of a context; else the context with the copies in its body, or copies of what is
-        nested in it.
-        """
+        """The copy of a context; else the context with copies in its body, or of nested ones."""
         is_copied = self._is_copied(context.pivot_name)
         nested = [new for inner in context.nested_contexts for new in self.copies(_content(inner))]
         external = dict(self._external(context.values_def.external_values, is_copied))
@@ -239,9 +237,7 @@ class _Renaming:
                 setattr(context, field.name, self._new(value))
 
     def _external(self, values: Mapping[str, str], is_copied: bool) -> Iterator[tuple[str, str]]:
-        """The tensors outside, each with the one that represents it inside, as far as that is of a
-        copy.
-        """
+        """The tensors outside, each with the one that represents it inside, if it is a copy's."""
         for outer, inner in values.items():
             name, stands = self._new(outer), self._new(inner)
             # A copy of an invariant beside the original's does not represent the tensor that both

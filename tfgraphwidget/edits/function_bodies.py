@@ -81,9 +81,7 @@ class _Bodies:
     def plan(
         self, context: PlanContext, ancestors: frozenset[str], within: Mask | None = None
     ) -> Patch | None:
-        """The patch of a graph or body that the functions `ancestors` are around; None for nothing
-        to do.
-        """
+        """The patch of a graph or body inside the functions `ancestors`; None for nothing."""
         patch, index = self._rewrite(context), context.index
         if not index.functions:
             return patch
@@ -168,9 +166,7 @@ class _Bodies:
         return self._planned[key]
 
     def _key(self, inner: FunctionContext, ancestors: frozenset[str]) -> Hashable:
-        """What the plan of a body depends on: its arguments, some of which are constants, and what
-        calls itself.
-        """
+        """What the plan of a body depends on: its arguments, constants among them, recursions."""
         index, name = inner.index, inner.function
         if name not in self._reached:
             self._reached[name] = frozenset(

@@ -17,17 +17,23 @@ def redirect_call(
         unread: The numbers of the arguments that the function does not read; a plain call is made
             without them, and they are removed from the function.
     """
-    name = definition.signature.name
-    key, _, number = label.rstrip("]").partition("[")
-    if key in ("", "f") and unread:
+    if label.partition("[")[0] in ("", "f") and unread:
         _drop_arguments(definition, node, unread)
+    name_callee(node, label, definition.signature.name)
+    node.attr.pop("_gradient_op_type", None)  # it is that of the old function
+
+
+def name_callee(node: NodeDef, label: str, name: str) -> None:
+    """Let an op call the function `name` as its `label` says: "f", "branches[1]" or "" for its
+    type.
+    """
+    key, _, number = label.rstrip("]").partition("[")
     if not key:
         node.op = name
     elif number:
         node.attr[key].list.func[int(number)].name = name
     else:
         node.attr[key].func.name = name
-    node.attr.pop("_gradient_op_type", None)  # it is that of the old function
 
 
 def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[int]) -> None:

@@ -128,9 +128,7 @@ class History:
 
     @property
     def commands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Which edits are done and undone, by the ids of their commands: steps are others when they
-        are done again.
-        """
+        """Which edits are done and undone, by their commands' ids; redone steps are others."""
         return tuple(id(step.command) for step in self.done), tuple(
             id(step.command) for step in self.undone
         )

@@ -16,7 +16,7 @@ from typing import cast
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import AXES_IN_A_VECTOR, SCALAR_PLACEHOLDERS, Typing, tensor_values
-from tfgraphwidget.naming import as_input, free_name, split_input
+from tfgraphwidget.naming import as_input, free_name, split_input, words
 from tfgraphwidget.tf_types import AttrValue, DataType, NodeDef, VersionDef
 
 _PLACEHOLDERS_ALIKE = 23  # version of graphs: since, PlaceholderV2 is Placeholder
@@ -24,14 +24,7 @@ _REDUCTIONS = frozenset({"All", "Any", "Max", "Mean", "Min", "Prod", "Sum"})
 _FLOAT32, _INT32, _COMPLEX64, _INT64 = 1, 3, 8, 9  # DataTypes
 
 # Of constants.
-_DTYPES = {
-    1: "float32",
-    2: "float64",
-    3: "int32",
-    9: "int64",
-    14: "bfloat16",
-    19: "float16",
-}
+_DTYPES = {1: "float32", 2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}
 # In place of the version of the installed release, which is newer than those of all that ended.
 _PRESENT = 1 << 31
 
@@ -135,9 +128,7 @@ def _flattened_axes(node: NodeDef, names: set[str]) -> list[NodeDef]:
 def _ops_of_today(
     node: NodeDef, ended: int, after: int, names: set[str], original: str
 ) -> list[NodeDef]:
-    """The ops that compute what an op computes whose type has ended. Raises NotClonable, naming the
-    original.
-    """
+    """The ops that compute what an op of an ended type computes. Raises NotClonable."""
     op_type = node.op
     if op_type == "PlaceholderV2" and after < _PLACEHOLDERS_ALIKE:
         return [node]
@@ -245,31 +236,15 @@ def _node(
 
 @dataclass(frozen=True)
 class _Renamed:
-    """The op type that computes the same, with attributes that it has beside those of the old
-    one.
-    """
+    """The op type that computes the same, with attributes beside those of the old one."""
 
     op_type: str
     attributes: tuple[tuple[str, Attribute], ...] = ()
 
 
-_BATCHED = (
-    *(
-        "Cholesky",
-        "CholeskyGrad",
-        "MatrixDeterminant",
-        "MatrixInverse",
-        "MatrixSolve",
-        "MatrixSolveLs",
-    ),
-    *(
-        "MatrixTriangularSolve",
-        "SelfAdjointEigV2",
-        "Svd",
-        "MatrixDiag",
-        "MatrixDiagPart",
-        "MatrixSetDiag",
-    ),
+_BATCHED = words(
+    "Cholesky CholeskyGrad MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs",
+    "MatrixTriangularSolve SelfAdjointEigV2 Svd MatrixDiag MatrixDiagPart MatrixSetDiag",
 )
 _TRANSFORMS = ("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D")
 _RENAMED = {
@@ -371,9 +346,7 @@ def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
 
 
 def _convolution_gradient(op_type: str, sized: int) -> Callable[[_NewOps], NodeDef]:
-    """What writes the gradient of a convolution in the op of today, which takes the shape of input
-    number `sized`.
-    """
+    """What writes a convolution's gradient as today, which takes the shape of input `sized`."""
 
     def write(ops: _NewOps) -> NodeDef:
         number, inputs = ops.number("T"), list(ops.inputs)

@@ -74,27 +74,19 @@ class Resolver(Protocol):
         """The name of one tensor that an `argument` says; an op represents its only one."""
 
     def output(self, argument: OpsLike) -> str:
-        """The name of a tensor that an `argument` says, or of the only output of an op, a name
-        scope or a selection.
-        """
+        """The name of a tensor that an `argument` says, or of an op's or scope's only output."""
 
     def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
-        """Names of tensors, ops, scopes and control edges that an `argument` says: one, or
-        several.
-        """
+        """Names of tensors, ops, scopes and control edges in an `argument`: one or several."""
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
-        """A tensor, op or name scope that an `argument` says, or a selection; with `ops` a tensor
-        represents its op.
-        """
+        """A tensor, op, scope or selection of an `argument`; with `ops` a tensor means its op."""
 
     def consumers(self, argument: OpsLike) -> tuple[str, ...] | Selection:
         """Ops and name scopes that an `argument` says by name, or a selection."""
 
     def outputs(self, argument: OpsLike | None, *, use_selection: bool = True) -> tuple[str, ...]:
-        """The outputs that an `argument` says; for None the marked ones, with `use_selection`, or
-        the likely ones.
-        """
+        """The outputs that an `argument` says; for None the marked or selected, or likely ones."""
 
     def has_outputs(self) -> bool:
         """Whether outputs are marked, or the graph seems to have some."""
@@ -125,9 +117,7 @@ class Resolver(Protocol):
     def free_name_for(
         self, function: object, beside: Iterable[str], *, instead: bool = False
     ) -> str:
-        """A free name for what a `function`, or an op type, makes `beside` ops, or `instead` of
-        them.
-        """
+        """A free name for what a `function` or op type makes `beside` ops, or `instead`."""
 
     def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
         """A free name scope for what a `function` makes of `tensors`."""
@@ -149,22 +139,16 @@ class Resolver(Protocol):
         """
 
     def field_value(self, argument: object) -> Any:
-        """What an `argument` says as commands hold it: tuples, and names of ops, tensors and
-        dtypes.
-        """
+        """What an `argument` says as commands hold it: tuples and names of ops, tensors, dtypes."""
 
     def plain_value(self, argument: object) -> Any:
-        """What an `argument` says without TensorFlow's classes: a dtype by name, a shape as a
-        tuple.
-        """
+        """What an `argument` says without TensorFlow's classes: a dtype's name, a tuple."""
 
     def tensor_spec(self, argument: TensorSpec) -> Any:
         """A tf.TensorSpec that an `argument` says, as its shape and dtype."""
 
     def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
-        """The static shape and the dtype that a placeholder takes: of a tf.TensorSpec, or where
-        that is None these.
-        """
+        """The static shape and dtype that a placeholder takes: a tf.TensorSpec's, else these."""
 
     def part_to_clone(
         self, inputs: OpsLike | None, outputs: OpsLike | None
@@ -175,22 +159,16 @@ class Resolver(Protocol):
         """The other `graph` that copies go into, or None; it may have a `session`."""
 
     def scope_for_copies(self, times: int | None, devices: tuple[str, ...]) -> str:
-        """A free name scope for a copy, or for several: `times`, or one for each of the
-        `devices`.
-        """
+        """A free name scope for a copy, or for several: `times`, or one per `devices`."""
 
     def modes(self, argument: object) -> Any:
-        """Whether state is copied or shared, as an `argument` says, by the name of the variable or
-        scope.
-        """
+        """Whether state is copied or shared, as an `argument` says, by variable or scope."""
 
     def initial_values(self, argument: object) -> Any:
         """What new variables hold, as an `argument` says, by the name of the variable."""
 
     def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
-        """Tensors of a source that is added, with those of the graph that an `argument` says to
-        take their place.
-        """
+        """Tensors of an added source, with those of the graph that take their place."""
 
 
 NOT_SET: object = object()
@@ -238,9 +216,7 @@ class Operand:
 
     @property
     def is_reference(self) -> bool:
-        """Whether the value may be one that text cannot hold: a Python function, a graph, a
-        session.
-        """
+        """Whether the value may be one that text lacks: a Python function, a graph, a session."""
         return self.is_function or bool(self.external)
 
 
@@ -310,9 +286,7 @@ def attribute_pairs(
 
 
 def one_name(name: str | None, into: str | None) -> str:
-    """The name of what a function makes; "" where its name scope is given. Raises InvalidArgument
-    for both.
-    """
+    """The name of what a function makes; "" with a name scope. InvalidArgument for both."""
     if name is not None and into is not None:
         raise InvalidArgument(
             "name",

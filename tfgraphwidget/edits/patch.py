@@ -51,9 +51,7 @@ FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
 
 @dataclass(frozen=True)
 class State:
-    """One thing that keeps state: its op, and "variable", "hash table", "queue", "iterator" … in
-    words.
-    """
+    """One thing that keeps state: its op, and "variable", "hash table", "queue" … in words."""
 
     kind: str
     name: str
@@ -360,10 +358,7 @@ class Patch:
             dependents,
             members=members,
             # Its own have boundaries and tensors from outside, too.
-            contexts=(
-                *own.contexts,
-                *dependents.contexts,
-            ),
+            contexts=(*own.contexts, *dependents.contexts),
             runners=started,
             functions=functions,
             gradients=own.gradients,
@@ -521,9 +516,7 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
 
 
 def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """The index with the ops that are changed in place, and those that files say the static shapes
-    of.
-    """
+    """The index with the ops changed in place, and those that files say static shapes of."""
     changed = {index.ids[edited.name]: edited.after for edited in patch.changed}
     for op, port, _, shape in patch.shapes:
         at = index.ids.get(op)
@@ -538,9 +531,7 @@ def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
 
 
 def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """The index after a patch that gives ops other names and changes who names them, and nothing
-    else.
-    """
+    """The index after a patch that only gives ops other names and changes who names them."""
     new = {node.name: node for node in patch.add.nodes}
     removed_handles = {v.handle for v in patch.remove.variables}
     index = replace(

@@ -232,9 +232,7 @@ class PatchedGraph:
         return order
 
     def _sources(self, name: str, among: set[str]) -> set[str]:
-        """The ops of some that an op consumes tensors of, but for what a loop returns to a
-        Merge.
-        """
+        """The ops of some that an op consumes tensors of, without those a loop returns to Merge."""
         node = self.node(name)
         sources = {op for op, _ in _inputs(node) if op in among}
         if node.op in MERGE:
@@ -248,9 +246,7 @@ def _inputs(node: NodeDef) -> list[Tensor]:
 
 
 def _have_equal_attributes(before: NodeDef, now: NodeDef) -> bool:
-    """Whether NodeDefs are of one type, with the same attributes where shapes may depend on
-    them.
-    """
+    """Whether NodeDefs are of one type, with the same attributes that shapes depend on."""
     if before is now:
         return True
     if before.op != now.op:

@@ -66,9 +66,7 @@ class KeyRenaming:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """Another order of the inputs and outputs of a signature: pairs of a new key and the present
-    one.
-    """
+    """Another order of a signature's inputs and outputs: pairs of a new and the present key."""
 
     name: str
     inputs: Tensors

@@ -29,9 +29,7 @@ def follow(name: str, renames: Mapping[str, str]) -> str:
 def track_boundary(
     arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]
 ) -> FunctionBoundary:
-    """The arguments and results of a function's body after edits, by key; "" for one that is
-    gone.
-    """
+    """The arguments and results of an edited body, by key; "" for one that is gone."""
     arguments, returns = tuple(arguments), dict(returns)
     for patch in patches:
         fed, results = dict(patch.input_renames), dict(patch.output_renames)

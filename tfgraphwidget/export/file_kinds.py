@@ -159,9 +159,7 @@ def checked_kind(path: Path, *, folder: bool, frozen: bool) -> str:
 
 
 def _check_folder(path: Path) -> None:
-    """Raise GraphEditError for a folder that holds something else than a SavedModel, and for a
-    file.
-    """
+    """Raise GraphEditError for a file, and a folder of something else than a SavedModel."""
     if path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
         raise GraphEditError(
             f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a "
@@ -191,9 +189,7 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
 
 
 def missing_packages(kind: str) -> str:
-    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside
-    TensorFlow.
-    """
+    """What to install for a kind of file, to end a sentence; "" for nothing but TensorFlow."""
     conversion = CONVERSIONS[kind]
     missing = [name for name in conversion.packages if find_spec(name) is None]
     if not missing:

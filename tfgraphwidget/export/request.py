@@ -33,14 +33,10 @@ DEFAULT_SECONDS = 600.0
 
 
 class GraphToExport(Protocol):
-    """Where the graph lives that is written. A format asks for what it writes, since some of it
-    imports a file.
-    """
+    """Where the written graph lives. Formats ask for what they write, which may import a file."""
 
     def envelope(self) -> GraphDef:
-        """The versions and the function library of the graph, in a message of its own without
-        nodes.
-        """
+        """The versions and function library of the graph, in a message of its own without nodes."""
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """The NodeDefs `nodes` of the graph as the file had them from which they were read."""
@@ -52,9 +48,7 @@ class GraphToExport(Protocol):
         """The graph in TensorFlow, which imports a file for it. Raises NotRunnable."""
 
     def session(self) -> Session | None:
-        """The session that has the variables' values, if there is one; a file is imported for
-        it.
-        """
+        """The session that has the variables' values, if any; a file is imported for it."""
 
     def stored_values(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values that a file has for variables, by their handle ops."""
@@ -67,9 +61,7 @@ class FunctionToExport(Protocol):
     """The body of a function, which runs only as a function."""
 
     def modules(self) -> Mapping[str, Module]:
-        """tf.Modules that compute what it does, by the names of their signatures; the first is the
-        whole function.
-        """
+        """tf.Modules that compute what it does, by signatures' names; the first is the whole."""
 
     def without_tensorflow(self, request: ExportRequest) -> ExportRequest | None:
         """The request with the function as a graph of its file, which needs no TensorFlow; None
@@ -81,9 +73,7 @@ class Document(Protocol):
     """What a file holds that TensorFlow does not load: a drawing, a page, edits, an editor."""
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in
-        it.
-        """
+        """Write it to the file `path`; `notices` gets a sentence on each thing left out."""
 
 
 class SuccessReport(str):
@@ -240,9 +230,7 @@ class EditedSavedModel:
 
     @cached_property
     def meta_graph(self) -> MetaGraphDef:
-        """The MetaGraphDef that was chosen by its tags, with the names that variables and tables
-        have now.
-        """
+        """The MetaGraphDef that its tags choose, with the present names of variables and tables."""
         return rename_in_file(self._file_meta_graph, self.names)
 
     @cached_property
@@ -252,9 +240,7 @@ class EditedSavedModel:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The present names of ops that hold state, by those that they had; none where no saved
-        objects follow.
-        """
+        """The present names of ops that hold state, by former ones; none without saved objects."""
         file = self._file_meta_graph
         if not file.object_graph_def.nodes:
             return {}

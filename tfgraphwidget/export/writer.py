@@ -51,9 +51,7 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
 
 @contextmanager
 def unwritable_refused(path: Path) -> Iterator[None]:
-    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be
-    written.
-    """
+    """Raise GraphEditError for what a file system or TensorFlow raises at a failed write."""
     try:
         yield
     except Exception as error:
@@ -107,9 +105,7 @@ def save_page(path: Path, page_input: PageInput) -> Path:
 
 
 def save_pages(path: Path, before: PageInput, after: PageInput, document: bytes) -> Path:
-    """Write a page of two graphs in two panes, with what it knows of both together, gzipped; see
-    `save_page`.
-    """
+    """Write a page of two graphs in two panes, with what joins them, gzipped; see `save_page`."""
     from tfgraphwidget.export.html.page import PageOfTwo
 
     return _save_page(path, PageOfTwo(before, after, document))

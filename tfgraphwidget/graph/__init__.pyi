@@ -155,6 +155,7 @@ from .op_types import DT_BOOL as DT_BOOL
 from .op_types import DT_INT32 as DT_INT32
 from .op_types import DT_RESOURCE as DT_RESOURCE
 from .op_types import DT_VARIANT as DT_VARIANT
+from .op_types import DTYPE_NAMES as DTYPE_NAMES
 from .op_types import ELEMENT_CARRIERS as ELEMENT_CARRIERS
 from .op_types import ENTER as ENTER
 from .op_types import EQUAL_SIZES as EQUAL_SIZES

@@ -79,12 +79,7 @@ def is_filled_in(nodes: Iterable[NodeDef]) -> bool:
 
 _NOT_COMPARED = (*IGNORED, *NAMES)
 _Field = Literal["name", "input", "device", "experimental_debug_info"]
-_NOT_KIND: tuple[_Field, ...] = (
-    "name",
-    "input",
-    "device",
-    "experimental_debug_info",
-)
+_NOT_KIND: tuple[_Field, ...] = ("name", "input", "device", "experimental_debug_info")
 _WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
 _GATHERS = op_types.GATHERS | {"ResourceGather"}  # a frozen variable is read by another type
 _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors, functions
@@ -121,9 +116,7 @@ class AttributeDigests:
         self._kinds: dict[bytes, bytes] = {}
 
     def _kind(self, op: int) -> bytes:
-        """A digest of an op's type and of its attributes but NAMES; made once for ops that are
-        alike.
-        """
+        """A digest of an op's type and its attributes but NAMES; made once for alike ops."""
         node = self._index.nodes[op]
         bare = type(node)()
         bare.CopyFrom(node)
@@ -218,9 +211,7 @@ class AttributeDigests:
         return "" if value is None else attribute_text(value)
 
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
-        """The default of the OpDef for an attribute that a NodeDef lacks, serialized and as a
-        message.
-        """
+        """The OpDef's default for an attribute that a NodeDef lacks, serialized and as message."""
         definition = self._index.typing.definition(op_type)
         attr_defs = (
             []

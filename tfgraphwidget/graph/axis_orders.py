@@ -72,9 +72,7 @@ def image_axes(op: NodeDef, rank: int) -> Axes | None:
 
 
 def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) -> Axes | None:
-    """The order that alone makes one shape of the other, whose first axis is that of both; None
-    where there are several.
-    """
+    """The only order that makes one shape of the other and keeps its first axis, or None."""
     if (
         len(model) != len(converted)
         or len(model) > MOST_AXES

@@ -47,9 +47,7 @@ class SavedGradient:
 
 
 class BodyState(Protocol):
-    """State of one body, by the names of the ops that represent it there; `sources.captured_state`
-    gives it.
-    """
+    """State of a body, by names of the ops that represent it; see `sources.captured_state`."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -57,9 +55,7 @@ class BodyState(Protocol):
 
     @property
     def graph(self) -> FuncGraph | None:
-        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef
-        only.
-        """
+        """The FuncGraph that the body was read from; None for one known as a FunctionDef only."""
 
     def operation(self, name: str) -> Operation | None:
         """The op of a FuncGraph that an op of the body was read from; None if there is none."""
@@ -68,19 +64,13 @@ class BodyState(Protocol):
         """The name in the body of a tensor of a FuncGraph; None for one of another graph."""
 
     def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op represents; None for what is in a
-        session or a file.
-        """
+        """The `tf.Variable`, or eager tensor, that an op represents; None in a session or file."""
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:
-        """Present ("current") or initial values of variables that are not live; none for "none".
-        Raises SessionRefused.
-        """
+        """Present ("current") or initial values of what is not live. Raises SessionRefused."""
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient that a file has; None for what is live, and where
-        there is none.
-        """
+        """The gradient of a file's tf.custom_gradient; None for what is live, and without one."""
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """What a lookup table holds whose dtypes are one of the pairs; None for what is

@@ -63,9 +63,7 @@ def places_in_order(
 
 @dataclass(frozen=True)
 class VariableDef:
-    """A variable, as TensorFlow's VariableDef has it, by names; None where a graph has no such
-    op.
-    """
+    """A variable, as TensorFlow's VariableDef has it, by names; None if the graph lacks it."""
 
     handle: str
     initial_value: str | None

@@ -84,9 +84,7 @@ def contracted_edges(
 
 
 def _handed_on_edges(index: GraphIndex, types: frozenset[str]) -> tuple[Mask, Ids]:
-    """The ops that are passed, and for each edge the one that brings its tensor to the first of
-    those that it goes past.
-    """
+    """The passed ops, and for each edge the op that brings its tensor to the first it passes."""
     inputs, ports = index.inputs, index.ports
     edges = np.arange(len(ports), dtype=np.int32)
     if not types:
@@ -154,9 +152,7 @@ class HandedOn(NamedTuple):
 
 
 def handed_on(index: GraphIndex, types: frozenset[str], among: Mask) -> HandedOn:
-    """What first outputs are past the ops of some types, see `contracted_edges`, `among` those that
-    may be passed.
-    """
+    """What first outputs are past ops of some types `among` those; see `contracted_edges`."""
     edges = _main_inputs(index, types, computed_from_weights(index))
     passed = (edges >= 0) & among
     main = np.arange(len(index), dtype=np.int32)
@@ -199,9 +195,7 @@ def _main_inputs(index: GraphIndex, types: frozenset[str], is_weight: Mask) -> I
 
 
 def computed_from_weights(index: GraphIndex) -> Mask:
-    """The constants and variables, also those that a function captures, and what is computed of
-    them alone.
-    """
+    """The constants and variables, captured ones too, and what is computed of them alone."""
     kinds, numbers = index.kinds
     weights = np.array([kind in WEIGHTS for kind in kinds], bool)[numbers]
     without_inputs = np.diff(index.inputs.start) == 0

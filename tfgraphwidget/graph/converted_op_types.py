@@ -132,9 +132,7 @@ def has_bias(operator: NodeDef) -> bool:
 
 
 def activation_of(operator: NodeDef) -> str:
-    """The op type of the activation that an operator applies; "" for none, "?" for one that
-    TensorFlow does not have.
-    """
+    """The op type of the activation that an operator applies; "" for none, "?" if unknown."""
     if _ACTIVATION not in operator.attr:
         return ""
     name = operator.attr[_ACTIVATION].s.decode("ascii", "replace")

@@ -67,9 +67,7 @@ _NO_VALUES = CONSTANT_LIKE | HANDLES | VARIABLE_READS | IN_PLACE_OF_CALLS
 
 
 def is_converted(index: GraphIndex) -> bool:
-    """Whether a graph is of a converted model: the first of its ops that TensorFlow does not know
-    says so.
-    """
+    """Whether a graph is of a converted model: the first op unknown to TensorFlow says so."""
     kinds, codes = index.kinds
     for code, kind in enumerate(kinds):
         if kind not in index.functions and index.typing.definition(kind) is None:
@@ -152,9 +150,7 @@ class _Pairing:
     # Operators
 
     def _last_named(self, op: int) -> int | None:
-        """The last op of the model of those that an operator has the names of; None where a name is
-        that of several.
-        """
+        """The last op of those that an operator has names of; None if a name is of several."""
         names = self._converted.nodes[op].attr[ORIGINS].list.s
         named = [self._ops_named(name.decode("utf-8", "replace")) for name in names]
         if not any(named) or any(len(ops) > 1 for ops in named):
@@ -239,9 +235,7 @@ class _Pairing:
         return set(walk_from(model.consumer_lists[op], further))
 
     def _next(self, op: int, is_wanted: Callable[[int], bool]) -> int | None:
-        """The first op that is wanted and alone reads an op, past those that hand it on, scale it
-        or shift it.
-        """
+        """The first wanted op that alone reads an op, past those that pass, scale or shift it."""
         while True:
             readers = set(self._model.consumer_lists[op])
             if len(readers) != 1:
@@ -346,9 +340,7 @@ class _Pairing:
         return axes
 
     def _reads_transposed(self, op: int) -> bool:
-        """Whether an op of the model reads what a transposition gives that no operator has a name
-        of.
-        """
+        """Whether an op of the model reads a transposition that no operator has a name of."""
         model = self._model
 
         def before(source: int) -> Sequence[int]:

@@ -49,9 +49,7 @@ def parameters(index: GraphIndex) -> Floats:
 
 
 def output_bytes(index: GraphIndex) -> Floats:
-    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks
-    unknown, text.
-    """
+    """How many bytes each op gives, (n,); unknown dimensions count as 1. NaN where unknown."""
     sizes = np.zeros(len(index))
     for i in range(len(index)):
         for port, dtype in enumerate(index.dtypes(i)):
@@ -63,9 +61,7 @@ def output_bytes(index: GraphIndex) -> Floats:
 
 
 def elements(shape: Shape, unknown: int | None) -> float:
-    """The elements of a tensor, with the number `unknown` for dimensions that are unknown. NaN
-    where that is not known.
-    """
+    """The elements of a tensor, with `unknown` for unknown dimensions; NaN where not known."""
     if shape is None or (unknown is None and None in shape):
         return float("nan")
     return float(prod(unknown if size is None else size for size in shape))  # type: ignore[misc]

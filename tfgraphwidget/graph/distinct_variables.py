@@ -36,9 +36,7 @@ _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Ids:
-    """For each op the first handle of the variable that it is a handle of and that is used; -1 for
-    all others.
-    """
+    """For each op the first handle of the used variable that it is a handle of; else -1."""
     import numpy as np  # a description does without
 
     names = index.names
@@ -66,9 +64,7 @@ def is_distinct_handle(index: GraphIndex) -> Mask:
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
-    """One handle op for each variable, in graph order; `among` handle ops of those that are
-    meant.
-    """
+    """One handle op for each variable, in graph order; `among` has those that are meant."""
     first = _first_handles(index)
     if among is not None:
         first = first[list(among)]
@@ -93,9 +89,7 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
 def first_handles(
     nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], object]
 ) -> dict[str, str]:
-    """The name of each handle op of a variable that is used, with the name of the variable's first
-    one.
-    """
+    """The name of each handle op of a used variable, with that of the variable's first one."""
     first_of = _first_of(nodes, [node.op for node in nodes], functions, function)
     return {nodes[handle].name: nodes[first].name for handle, first in first_of.items()}
 
@@ -139,9 +133,7 @@ def _is_saver(function: Any) -> bool:
 
 
 def _key(node: NodeDef, name: str) -> tuple[str, bytes, str]:
-    """The key of a variable with that name in its container: two ops with the same key hold one
-    variable.
-    """
+    """The key of a variable of that name in its container: ops of one key hold one variable."""
     return node.op.removesuffix("V2"), text_attribute(node, "container"), name
 
 

@@ -12,9 +12,7 @@ from tfgraphwidget.progress import report_each
 
 
 def text(index: GraphIndex) -> str:
-    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control
-    inputs.
-    """
+    """The whole graph: a cluster per name scope, a box per op, dashed edges for controls."""
     return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
 
 

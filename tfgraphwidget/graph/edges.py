@@ -50,9 +50,7 @@ class Csr(NamedTuple):
 
 
 class Rows:
-    """Rows of a CSR, cut out as Python lists when asked for: a list per op would slow every garbage
-    collection.
-    """
+    """Rows of a CSR as Python lists when asked for: a list per op slows garbage collection."""
 
     __slots__ = ("_flat", "_start")
 
@@ -123,9 +121,7 @@ def control_edges(csr: Csr) -> Edges:
 
 
 class NodeArrays(NamedTuple):
-    """The content of NodeDefs as arrays; `misplaced` are the ops with a control input before a data
-    input.
-    """
+    """The content of NodeDefs as arrays; `misplaced` ops have a control input before others."""
 
     names: list[str]
     types: list[str]
@@ -214,9 +210,7 @@ class NodeRecords(Sequence[NodeDef]):
         return iter(self._parsed)
 
     def columns(self, first: int, end: int) -> NodeColumns:
-        """The fields of the NodeDefs from number `first` up to `end`, of which it notes what
-        drawing needs.
-        """
+        """The fields of the NodeDefs from number `first` up to `end`; notes what drawing needs."""
         columns = self._read(self._records[first:end]) or NodeColumns.of(self[first:end])
         self.devices |= {first + k: device for k, device in columns.devices.items()}
         if self._parsed is not None:  # messages that are kept have the keys at hand
@@ -303,9 +297,6 @@ class NodeDefs(NodeList):
 
     `rows` is what `read_nodes` gives, `ids` has the number of each name.
 
-    Args:
-        nodes: The NodeDefs.
-
     Raises:
         UnknownName: An input is not in the graph.
         GraphEditError: A name is used twice.
@@ -354,17 +345,13 @@ class NodesByName(Mapping[str, NodeDef]):
         return len(self._ids)
 
     def of_types(self, wanted: Callable[[str], bool]) -> Iterator[NodeDef]:
-        """The NodeDefs of wanted op types; the others are not looked at, of which a file may have a
-        million.
-        """
+        """The NodeDefs of wanted op types; the others, maybe a million, are not looked at."""
         chosen = {op_type for op_type in set(types_of(self._nodes)) if wanted(op_type)}
         return nodes_of_types(self._nodes, chosen)
 
 
 def nodes_of_types(nodes: Sequence[NodeDef], types: Collection[str]) -> Iterator[NodeDef]:
-    """The NodeDefs of some op types; the others are not looked at, of which a file may have a
-    million.
-    """
+    """The NodeDefs of some op types; the others, maybe a million, are not looked at."""
     return (nodes[i] for i, op_type in enumerate(types_of(nodes)) if op_type in types)
 
 
@@ -455,9 +442,7 @@ def _parts(nodes: Sequence[NodeDef]) -> Iterator[NodeColumns]:
 
 
 def _text_once(text: str, other: str) -> str:
-    """The text; the other one if they are equal: a second text of each variable's name takes 35 MB
-    of a million ops.
-    """
+    """The text, or an equal one that is there: a million ops take 35 MB less by that."""
     return other if text == other else text
 
 
@@ -467,9 +452,7 @@ def _each_once(sorted_ops: Ids) -> Ids:
 
 
 class _EdgeReader:
-    """What the inputs of NodeDefs read: the number of an op, -1 for none, and a port. Ops may be
-    added to `ids` meanwhile.
-    """
+    """What inputs of NodeDefs read: an op's number, -1 for none, and a port. `ids` may grow."""
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         self._ids = ids
@@ -502,9 +485,7 @@ class _EdgeReader:
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """No garbage collection meanwhile: it would look again and again at 100,000 objects that are
-    all still needed.
-    """
+    """No garbage collection meanwhile: it would look at 100,000 needed objects each time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

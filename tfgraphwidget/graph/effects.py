@@ -80,9 +80,7 @@ class Effect(str, Enum):
 
     @property
     def reaches_out(self) -> bool:
-        """Whether an op of the user's own graph is not to be run on values that are made up to try
-        it.
-        """
+        """Whether an op of the user's own graph may not be run on made-up values to try it."""
         return self in _REACHING_OUT
 
 
@@ -221,9 +219,7 @@ def _module_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa:
 
 
 def _text(node: NodeDef, key: str, default: bytes) -> bytes | None:
-    """An attribute's string; None where its value is another, as in a function's body the name of
-    an attribute of its caller.
-    """
+    """An attribute's string; None where it is another value, such as a name in a function."""
     if key not in node.attr:
         return default
     value = node.attr[key]

@@ -82,9 +82,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 class Detail(NamedTuple):
-    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr
-    strides".
-    """
+    """What differs in an op: "type", "device", "input 0", "control input", "attr strides"."""
 
     what: str
     before: str
@@ -234,17 +232,13 @@ class _Side:
         return sources
 
     def has_root(self, ops: Iterable[int]) -> bool:
-        """Whether ops without a pair compute a square root, as a batch norm does of its variance,
-        for some ops.
-        """
+        """Whether ops without a pair compute a square root, as a batch norm does of a variance."""
         sources = self.index.input_lists
         way = walk_from(ops, lambda op: (source for source in sources[op] if self.unpaired[source]))
         return any(self.index.types[op] in SQUARE_ROOTS for op in way)
 
     def explain_what_serves(self) -> None:
-        """Explain ops without a pair that only explained ops consume: the weights of a batch norm
-        that was folded, say.
-        """
+        """Explain ops without a pair that only explained ops consume: a folded norm's weights."""
         stack = list(self.causes)
         while stack:
             op = stack.pop()
@@ -499,9 +493,7 @@ class Explainer:
         return explanation._replace(sentence=self._sentence(explanation))
 
     def _functions(self, change: str) -> Iterator[tuple[str, ...]]:
-        """The functions that only the ops call which a change explains, or inlined calls: after and
-        before.
-        """
+        """The functions that only ops which a change or inlining explains call: before, after."""
         for side in (self._after, self._before):
             yield tuple(side.functions_of(change))
 
@@ -676,9 +668,7 @@ class Explainer:
         return [other for other in after.read(j) if after.identities.root(other) == root][:1]
 
     def _cause_of_other_identity(self, was: Tensor, now: Tensor) -> str | None:
-        """The change for which an op reads one tensor by another op that hands it on, which is one
-        of the other graph, too.
-        """
+        """The change by which an op reads one tensor by another op that hands it on."""
         before, after = self._before, self._after
         root = before.origin_of(was)
         if before.to_the_other(root) != after.origin_of(now):
@@ -762,9 +752,7 @@ class Explainer:
         return agree(one, other)
 
     def _has_other_kernel(self, layer: int) -> bool:
-        """Whether a layer has weights of other values: else its batch norm was left out, and not
-        folded.
-        """
+        """Whether a layer has other weights: else its batch norm was left out, not folded."""
         before, after = self._before, self._after
         kernels, new_kernels = before.kernels(layer), after.kernels(before.pair[layer])
         return any(
@@ -853,9 +841,7 @@ class Explainer:
         return PRECISION if was.dtype != now.dtype and is_rounded(was, now) else None
 
     def _cause_of_control_input(self, i: int, j: int, detail: Detail) -> str | None:
-        """The change that left out the op that was waited for, or one on whose account the consumer
-        waited for it already.
-        """
+        """The change that left out the op waited for, or for which the consumer waited already."""
         before, after = self._before, self._after
         side, other, other_op = (after, before, i) if detail.after else (before, after, j)
         waited_for = side.index.ids[detail.after or detail.before]
@@ -877,9 +863,7 @@ class Explainer:
         return is_read and self._takes_weight(i)
 
     def _takes_weight(self, i: int) -> bool:
-        """Whether the first tensor of an op is a weight that is a variable in one graph only, as it
-        is or as a loop takes it.
-        """
+        """Whether the first tensor of an op is a weight that is a variable in one graph only."""
         return any(self._before.origin(t) in self._weights for t in self._before.read(i)[:1])
 
 
@@ -897,9 +881,7 @@ def _short(names: Sequence[str], what: str) -> str:
 
 
 def _dtype_and_shape(weight: NodeDef) -> tuple[int, tuple[int, ...]] | None:
-    """The dtype, as TensorFlow's number, and the sizes of a constant or variable; None where an
-    attribute is missing.
-    """
+    """The dtype, as TensorFlow's number, and sizes of a constant or variable, or None."""
     dtype = weight.attr.get("dtype")
     attribute = weight.attr.get("value" if weight.op in CONSTANTS else "shape")
     if dtype is None or attribute is None:

@@ -28,9 +28,7 @@ def function_expression(function: Callable[..., object]) -> str:
 
 
 def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
-    """The syntax tree of a lambda; None if its source is not available, or when it is not clear
-    which it is.
-    """
+    """The syntax tree of a lambda; None if its source is not available or not clear."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):

@@ -31,9 +31,7 @@ class GraphExtras(Protocol):
         """The name of the function that is registered as the gradient of that one, or ""."""
 
     def versions(self) -> VersionDef | None:
-        """The versions that TensorFlow reads the graph by; None for those of the TensorFlow that is
-        installed.
-        """
+        """The versions that TensorFlow reads the graph by; None for the installed one's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +76,7 @@ def _as_edited(base: GraphExtras) -> EditedExtras:
 def with_functions(
     base: GraphExtras, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
 ) -> GraphExtras:
-    """The extras with more functions, and (function, its gradient function) names; `base` itself if
-    there are no functions.
-    """
+    """The extras with more functions and (function, gradient) names; `base` if none."""
     more = {function.signature.name: function for function in functions}
     extras = _as_edited(base)
     if more:

@@ -173,9 +173,7 @@ class _Flattening:
             self._open.remove(name)
 
     def _flat_function(self, name: str) -> FunctionDef:
-        """A function whose body has no calls: itself when it has none, or where calls in it are
-        inlined as they are added.
-        """
+        """A function whose body has no calls: itself, or with calls inlined as they are added."""
         if self._only is not None:
             return self._function(name)
         if name not in self._flat:
@@ -315,9 +313,7 @@ class _Flattening:
             }
 
     def _bypass_results(self, keep: Collection[str]) -> None:
-        """Let all read what the IdentityN ops of calls read, and remove the ops that no output
-        needs then.
-        """
+        """Let all read what IdentityN ops of calls read; remove ops that no output then needs."""
         for node in self._nodes:
             for slot, text in enumerate(node.input if self._forwarded else ()):
                 while text in self._forwarded:
@@ -335,9 +331,7 @@ class _Flattening:
     def _new_op(
         self, op_type: str, base: str, inputs: Sequence[str], *, count: int = 0, **dtypes: int
     ) -> str:
-        """Add a new op; its name. Dtypes are by attribute, `count` is the number of inputs of a
-        Merge.
-        """
+        """Add a new op; its name. Dtypes are by attribute, `count` is a Merge's inputs."""
         node = type(self._index.nodes[0])(name=self._free(base), op=op_type, input=inputs)
         for key, dtype in dtypes.items():
             node.attr[key].type = cast("DataType.ValueType", dtype)
@@ -370,9 +364,7 @@ class _Flattening:
         anchor: Sequence[str],
         scope: str = "",
     ) -> tuple[list[str], list[str]]:
-        """Add the ops of a function that has no calls; how its results are read, and who has its
-        side effects.
-        """
+        """Add the ops of a function without calls; how to read its results and side effects."""
         read = dict(
             zip((argument.name for argument in function.signature.input_arg), data, strict=True)
         )
@@ -470,9 +462,7 @@ class _Flattening:
         return merged, f"^{both}"
 
     def _predicate(self, node: NodeDef, index: str, anchor: Sequence[str], level: int) -> str:
-        """Whether the first branch runs: the predicate of an If, or whether an index is the number
-        of the branch.
-        """
+        """Whether the first branch runs: an If's predicate, or whether an index is its number."""
         if node.op in IFS:
             dtype = node.attr["Tcond"].type
             if dtype == DT_BOOL:
@@ -544,9 +534,7 @@ class _Flattening:
 
 
 class _Ports:
-    """The numbers of the outputs that the inputs of a function's ops name as
-    "op:argument:number".
-    """
+    """The numbers of the outputs that a function's inputs name as "op:argument:number"."""
 
     def __init__(self, index: GraphIndex, function: FunctionDef) -> None:
         self._index = index
@@ -579,9 +567,7 @@ def _only_waits(node: NodeDef) -> bool:
 
 
 def _copy_of(node: NodeDef, attributes: Mapping[str, AttrValue]) -> NodeDef:
-    """A copy of an op of a function, with what it takes from the call, and without what holds in
-    the function only.
-    """
+    """A copy of an op of a function, with what the call gives and without what holds inside."""
     copy = type(node)()
     copy.CopyFrom(node)
     for key in _TRACES:
@@ -604,9 +590,7 @@ def _result(
     waits: Sequence[str],
     dtypes: Iterable[DataType.ValueType],
 ) -> NodeDef:
-    """The op of the name of a call that gives what the call gave, when its side effects are
-    done.
-    """
+    """The op that has the name of a call and its results, when its side effects are done."""
     result = type(node)(name=node.name, op="IdentityN" if returns else "NoOp", device=node.device)
     result.input[:] = [*returns, *waits]
     if returns:

@@ -10,9 +10,7 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 class FunctionRef(NamedTuple):
-    """One function of an op; `label` is what the op uses it as: "f", "cond", "body",
-    "branches[1]".
-    """
+    """A function of an op; `label` is its use there: "f", "cond", "body", "branches[1]"."""
 
     label: str
     function: str
@@ -43,9 +41,7 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
 
 
 def called_definitions(
-    nodes: Iterable[NodeDef],
-    functions: Collection[str],
-    definition: Callable[[str], FunctionDef],
+    nodes: Iterable[NodeDef], functions: Collection[str], definition: Callable[[str], FunctionDef]
 ) -> dict[str, FunctionDef]:
     """The FunctionDefs that NodeDefs call of the library `functions`, and those that these call, by
     name; `definition` finds one.

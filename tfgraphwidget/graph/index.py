@@ -85,9 +85,7 @@ class GraphIndex:
         return len(self.names)
 
     def used_names(self) -> set[str]:
-        """The names that no new op can have, in lower case: of ops, of scopes, and those that are
-        reserved.
-        """
+        """The names that no new op can have, in lower case: of ops, of scopes, and reserved."""
         return {name.lower() for name in (*self.names, *self.scopes.names)} | self.reserved
 
     def dtypes(self, i: int) -> tuple[str, ...]:
@@ -134,9 +132,7 @@ class GraphIndex:
 
     @cached_property
     def kinds(self) -> tuple[list[str], Ids]:
-        """The distinct op types, in the order of first use, and for each op the number of its
-        type.
-        """
+        """The distinct op types, in order of first use, and the number of each op's type."""
         number = {op_type: k for k, op_type in enumerate(dict.fromkeys(self.types))}
         return list(number), np.fromiter(map(number.__getitem__, self.types), np.int32, len(self))
 
@@ -172,9 +168,7 @@ class GraphIndex:
 
     @cached_property
     def defined_variables(self) -> dict[str, VariableDef]:
-        """Handle name -> what the collections say of the variable; whether it is trainable, the one
-        of that name.
-        """
+        """Handle name -> what collections say of the variable; whether it is trainable."""
         by_handle = {v.handle: v for v in self.variable_defs}
         listed = self.collections.get(TRAINABLE)
         if listed is None:
@@ -220,9 +214,7 @@ class GraphIndex:
         return number
 
     def is_sorted(self, first: int = 0) -> bool:
-        """Whether each op from number `first` on stands after the ops that it reads and waits
-        for.
-        """
+        """Whether each op from number `first` on stands after what it reads and waits for."""
         ops = np.arange(first, len(self), dtype=np.int32)
         return all(
             bool(
@@ -277,9 +269,7 @@ class GraphIndex:
         return grown
 
     def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
-        """This index with other NodeDefs for some ops, by number, of the same names; the order of
-        ops stays.
-        """
+        """This index with other NodeDefs of the same names, by number; the order of ops stays."""
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
         nodes, types = self.nodes.items, self.types

@@ -23,12 +23,7 @@ from tfgraphwidget.graph.flattening import flatten
 from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.op_matching import find_matches
-from tfgraphwidget.graph.op_types import (
-    CASTS,
-    FUNCTION_CALLS,
-    FUNCTIONAL_CONTROL_FLOW,
-    PASSED_ON,
-)
+from tfgraphwidget.graph.op_types import CASTS, FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW, PASSED_ON
 from tfgraphwidget.naming import split_tensor, take_free_name
 from tfgraphwidget.tf_types import NodeDef
 

@@ -68,9 +68,7 @@ def complete_blocks(
 
 
 def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
-    """`ops` with all of each loop and conditional that holds one of them, the outermost ones
-    too.
-    """
+    """`ops` with all of each loop and conditional that holds one of them, outermost too."""
     flow = _Flow(index)
     grown = flow.grow(frozenset(ops), stay=False)
     return grown | flow.deciding(grown)
@@ -185,9 +183,7 @@ class _Flow:
         )
 
     def check_cut(self, ops: frozenset[int], cut: Collection[Tensor]) -> None:
-        """Raise for an input inside a block that is taken, or in place of what fills a
-        TensorArray.
-        """
+        """Raise for an input inside a taken block, or in place of what fills a TensorArray."""
         names = self.index.names
         copied_blocks = set(self.blocks_of(ops)) if cut else set()
         for op, port in cut:

@@ -37,9 +37,7 @@ class ScopeTree:
 
     @classmethod
     def build(cls, op_ids: Mapping[str, int]) -> ScopeTree:
-        """The tree over ops in graph order, numbered from 0 on; sibling scopes are in the order of
-        their first op.
-        """
+        """The scope tree over ops in graph order, from 0; siblings are in order of first ops."""
         none = np.zeros(0, dtype=np.int32)
         root = cls([""], np.zeros(1, dtype=np.int32), none, none, none, none, none)
         return root.with_ops(list(op_ids), op_ids)
@@ -90,9 +88,7 @@ class ScopeTree:
 
     @cached_property
     def last_parts(self) -> tuple[dict[str, int], Ids]:
-        """The last parts of the scopes' names in small letters, numbered, and for each scope the
-        number of its own.
-        """
+        """The last parts of scopes' names in small letters, and the number of each scope's."""
         numbers: dict[str, int] = {}
         texts = (name.rpartition("/")[2].casefold() for name in self.names)
         part_of = np.fromiter(
@@ -153,9 +149,7 @@ def levels(parent: Ids) -> list[Ids]:
 
 
 def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Ids]:
-    """(start, stop, order): all ops in a node, nested ones included, are
-    order[start[node]:stop[node]].
-    """
+    """(start, stop, order): all ops in a node, inner ones too: order[start[node]:stop[node]]."""
     own = np.bincount(home, minlength=len(parent)).astype(np.int32)
     total = own.copy()
     for nodes in reversed(by_level[1:]):

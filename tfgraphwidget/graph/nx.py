@@ -68,9 +68,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
 
 
 def _about(index: GraphIndex, *, text: bool) -> dict[str, object]:
-    """The attributes of the graph as a whole; as text without the collections, whose names would be
-    too long.
-    """
+    """The attributes of the whole graph; as text without collections, whose names are long."""
     variables = tuple(variable.handle for variable in index.variable_defs)
     functions = tuple(sorted(index.functions))
     if text:
@@ -137,9 +135,7 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
 
 
 def _check_size(index: GraphIndex) -> None:
-    """GraphML declares each attribute in its head, in a time that grows with the square of their
-    number.
-    """
+    """GraphML declares each attribute in its head, in time quadratic in their number."""
     edges, keys = len(index.sources[1]), {key for node in index.nodes for key in node.attr}
     for count, most, what in (
         (edges, _MOST_EDGES, "edges"),

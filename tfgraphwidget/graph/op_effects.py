@@ -44,9 +44,7 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
 
 
 def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
-    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue,
-    an insert.
-    """
+    """Which of `ops` do something to a state whose handle they read: an assign, an enqueue."""
     return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
 
 
@@ -63,16 +61,12 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
 def _judgements(
     index: GraphIndex,  # noqa: ARG001
 ) -> tuple[dict[str, tuple[bool, tuple[str, ...]]], dict[str, bool | None]]:
-    """The effects of op types and functions of an index that are known so far: an edit asks several
-    times.
-    """
+    """The effects of op types and functions of an index known so far, for several questions."""
     return {}, {}
 
 
 class _Effects:
-    """Judges op types and functions of an index. What is not known yet is computed wholly, then
-    kept: see `_judge`.
-    """
+    """Judges op types and functions of an index. What is unknown is computed wholly, then kept."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -87,9 +81,7 @@ class _Effects:
         return own or bool(calls)
 
     def may_differ(self, op_type: str) -> bool:
-        """Whether of the ops of a type that may have effects some may have none: it depends on what
-        they call.
-        """
+        """Whether ops of a type that may have effects may also have none, by what they call."""
         return bool(self._type_effects(op_type)[1])
 
     def has(self, node: NodeDef) -> bool:
@@ -109,9 +101,7 @@ class _Effects:
         return [name for key in calls for name in _functions(node, key)] if calls else None
 
     def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether ops of a type have effects, or may have if what they call is not known;
-        attributes of functions.
-        """
+        """Whether ops of a type have effects, or may by what they call; attributes of functions."""
         if op_type not in self._by_type:
             self._by_type[op_type] = self._read_definition(op_type)
         return self._by_type[op_type]
@@ -131,9 +121,7 @@ class _Effects:
         return bool(definition.is_stateful or writes), calls
 
     def _function(self, name: str) -> bool | None:
-        """Whether a function's body, or what it calls, has effects; None if the function is not
-        known.
-        """
+        """Whether a function's body, or what it calls, has effects; None if it is unknown."""
         if name not in self._by_function:
             self._by_function |= self._judge(name)
         return self._by_function[name]
@@ -161,9 +149,7 @@ class _Effects:
         return judged
 
     def _body(self, name: str) -> tuple[bool | None, list[tuple[str, bool]]]:
-        """Whether a function has effects without its calls, None if it is not known; and its
-        calls.
-        """
+        """Whether a function has effects without its calls, None if unknown; and its calls."""
         if name in self._by_function:
             return self._by_function[name], []
         try:

@@ -97,9 +97,7 @@ class AttributeValues:
 
 
 def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
-    """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of
-    one of its items.
-    """
+    """A predicate of AttrValues: whether `holds` of the normalized value or one of its items."""
 
     def holds_value(value: AttrValue) -> bool:
         content = attr_value(value)

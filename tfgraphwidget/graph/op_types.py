@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from tfgraphwidget.naming import words
+
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import DataType
+
+
+def _types(*lines: str) -> frozenset[str]:
+    """The op types in lines of text."""
+    return frozenset(words(*lines))
+
 
 # Inputs and constants
 
@@ -145,48 +153,18 @@ TENSOR_ARRAY_GRADIENTS = frozenset(
 )
 STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
 # They hold tensors of one dtype and shape, which their handle has.
-HOLDERS_OF_SHAPED_TENSORS = frozenset(
-    {
-        *(
-            "EmptyTensorList",
-            "TensorArrayGradV3",
-            "TensorArrayV3",
-            "TensorListFromTensor",
-            "TensorListReserve",
-        ),
-        *(
-            "AnonymousMutableDenseHashTable",
-            "AnonymousMutableHashTable",
-            "AnonymousMutableHashTableOfTensors",
-        ),
-        *(
-            "HashTableV2",
-            "MutableDenseHashTableV2",
-            "MutableHashTableOfTensorsV2",
-            "MutableHashTableV2",
-        ),
-    }
+HOLDERS_OF_SHAPED_TENSORS = _types(
+    "EmptyTensorList TensorArrayGradV3 TensorArrayV3 TensorListFromTensor TensorListReserve",
+    "AnonymousMutableDenseHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors",
+    "HashTableV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2",
 )
 # They give the list of their first input with other tensors.
 LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"})
 # They fill a stack or a TensorArray.
-STEP_STATE_WRITES = frozenset(
-    {
-        *(
-            "StackPush",
-            "StackPushV2",
-            "TensorArrayWrite",
-            "TensorArrayWriteV2",
-            "TensorArrayWriteV3",
-        ),
-        *(
-            "TensorArrayScatter",
-            "TensorArrayScatterV2",
-            "TensorArrayScatterV3",
-            "TensorArrayUnpack",
-        ),
-        *("TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"),
-    }
+STEP_STATE_WRITES = _types(
+    "StackPush StackPushV2 TensorArrayWrite TensorArrayWriteV2 TensorArrayWriteV3",
+    "TensorArrayScatter TensorArrayScatterV2 TensorArrayScatterV3 TensorArrayUnpack",
+    "TensorArraySplit TensorArraySplitV2 TensorArraySplitV3",
 )
 
 # Functional control flow and calls: ops whose attributes name functions
@@ -229,29 +207,9 @@ SEED_FORWARDING = frozenset(
 # Arithmetic
 
 # They give the same whatever the order of their inputs; patterns try each.
-COMMUTATIVE = frozenset(
-    {
-        *(
-            "Add",
-            "AddV2",
-            "AddN",
-            "AccumulateNV2",
-            "Mul",
-            "Maximum",
-            "Minimum",
-            "SquaredDifference",
-            "Equal",
-        ),
-        *(
-            "NotEqual",
-            "ApproximateEqual",
-            "LogicalAnd",
-            "LogicalOr",
-            "BitwiseAnd",
-            "BitwiseOr",
-            "BitwiseXor",
-        ),
-    }
+COMMUTATIVE = _types(
+    "Add AddV2 AddN AccumulateNV2 Mul Maximum Minimum SquaredDifference Equal NotEqual",
+    "ApproximateEqual LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor",
 )
 
 # Each takes the inputs of the others of its group, so that it is proposed in their place; the usual
@@ -289,142 +247,27 @@ SIZE_VECTORS = CONCATS | {"Pack"}
 VARIABLE_ASSEMBLY = CONCATS | {"Cast"}
 # Ops between a tensor's shape and an input that another op takes as a shape, as in `tf.shape(x)[0]
 # * 2`.
-SHAPE_ARITHMETIC = frozenset(
-    {
-        *(
-            "Add",
-            "AddV2",
-            "BroadcastArgs",
-            "BroadcastGradientArgs",
-            "Cast",
-            "Ceil",
-            "Concat",
-            "ConcatOffset",
-        ),
-        *(
-            "ConcatV2",
-            "Div",
-            "DynamicStitch",
-            "Equal",
-            "ExpandDims",
-            "Fill",
-            "Floor",
-            "FloorDiv",
-            "FloorMod",
-            "Gather",
-        ),
-        *(
-            "GatherV2",
-            "Greater",
-            "GreaterEqual",
-            "Identity",
-            "InvertPermutation",
-            "Less",
-            "LessEqual",
-            "LogicalAnd",
-        ),
-        *(
-            "LogicalNot",
-            "LogicalOr",
-            "Max",
-            "Maximum",
-            "Min",
-            "Minimum",
-            "Mod",
-            "Mul",
-            "Neg",
-            "NotEqual",
-            "OnesLike",
-        ),
-        *(
-            "Pack",
-            "Prod",
-            "Range",
-            "RealDiv",
-            "Reshape",
-            "Select",
-            "SelectV2",
-            "Slice",
-            "Split",
-            "SplitV",
-            "Squeeze",
-        ),
-        *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
-    }
+SHAPE_ARITHMETIC = _types(
+    "Add AddV2 BroadcastArgs BroadcastGradientArgs Cast Ceil Concat ConcatOffset ConcatV2 Div",
+    "DynamicStitch Equal ExpandDims Fill Floor FloorDiv FloorMod Gather GatherV2 Greater",
+    "GreaterEqual Identity InvertPermutation Less LessEqual LogicalAnd LogicalNot LogicalOr Max",
+    "Maximum Min Minimum Mod Mul Neg NotEqual OnesLike Pack Prod Range RealDiv Reshape Select",
+    "SelectV2 Slice Split SplitV Squeeze StridedSlice Sub Sum Tile Transpose TruncateDiv Unpack",
+    "ZerosLike",
 )
 # Their inputs have the same sizes, up to broadcasting and to the axis that a concatenation joins.
-EQUAL_SIZES = frozenset(
-    {
-        *(
-            "Add",
-            "AddN",
-            "AddV2",
-            "Concat",
-            "ConcatV2",
-            "Div",
-            "DivNoNan",
-            "Equal",
-            "FloorDiv",
-            "FloorMod",
-            "Greater",
-        ),
-        *(
-            "GreaterEqual",
-            "Less",
-            "LessEqual",
-            "LogicalAnd",
-            "LogicalOr",
-            "Maximum",
-            "Minimum",
-            "Mul",
-            "NotEqual",
-        ),
-        *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
-    }
+EQUAL_SIZES = _types(
+    "Add AddN AddV2 Concat ConcatV2 Div DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual Less",
+    "LessEqual LogicalAnd LogicalOr Maximum Minimum Mul NotEqual Pack Pow RealDiv Select SelectV2",
+    "SquaredDifference Sub",
 )
 # Their output has as many dimensions as their first input.
-RANK_PRESERVING = IDENTITY | {
-    *(
-        "Abs",
-        "Cast",
-        "Elu",
-        "EnsureShape",
-        "Exp",
-        "LeakyRelu",
-        "Log",
-        "MirrorPad",
-        "Neg",
-        "Pad",
-        "PadV2",
-    ),
-    *(
-        "PlaceholderWithDefault",
-        "Relu",
-        "Relu6",
-        "ReverseV2",
-        "Rsqrt",
-        "Selu",
-        "Sigmoid",
-        "Snapshot",
-        "Softplus",
-    ),
-    *("Sqrt", "Square", "StopGradient", "Tanh"),
-}
-# Their output has as many dimensions as the input that has more of them.
-BROADCASTING = frozenset(
-    {
-        "Add",
-        "AddV2",
-        "Div",
-        "Maximum",
-        "Minimum",
-        "Mul",
-        "Pow",
-        "RealDiv",
-        "SquaredDifference",
-        "Sub",
-    }
+RANK_PRESERVING = IDENTITY | _types(
+    "Abs Cast Elu EnsureShape Exp LeakyRelu Log MirrorPad Neg Pad PadV2 PlaceholderWithDefault",
+    "Relu Relu6 ReverseV2 Rsqrt Selu Sigmoid Snapshot Softplus Sqrt Square StopGradient Tanh",
 )
+# Their output has as many dimensions as the input that has more of them.
+BROADCASTING = _types("Add AddV2 Div Maximum Minimum Mul Pow RealDiv SquaredDifference Sub")
 # Their output has the sizes of their input at other positions, with some 1s more or less.
 AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 # Their output has elements of their inputs and no others: a number that a half float does not have
@@ -436,11 +279,9 @@ ELEMENT_CARRIERS = (
 # Layers
 
 SUMS = frozenset({"Add", "AddV2"})
-CHOOSE_NUMBERS = frozenset(
-    {
-        *("Cast", "Identity", "Select", "SelectV2", "Maximum", "Minimum"),
-        *("StridedSlice", "Slice", "Reshape", "ExpandDims", "Squeeze", "Pack", "ConcatV2"),
-    }
+CHOOSE_NUMBERS = _types(
+    "Cast Identity Select SelectV2 Maximum Minimum StridedSlice Slice Reshape ExpandDims Squeeze",
+    "Pack ConcatV2",
 )
 """Op types whose numbers are some of those that they read."""
 ADD_NUMBERS = SUMS | {"Sub", "Range"}
@@ -448,16 +289,9 @@ ADD_NUMBERS = SUMS | {"Sub", "Range"}
 # The contributions to one gradient come together in them.
 GRADIENT_SUMS = SUMS | IDENTITY | {"AddN"}
 # Their derivative is zero, or there is none.
-WITHOUT_GRADIENT = SHAPE_QUERIES | {
-    "StopGradient",
-    "ZerosLike",
-    "OnesLike",
-    "Sign",
-    "Floor",
-    "Ceil",
-    "Round",
-    "Rint",
-}
+WITHOUT_GRADIENT = SHAPE_QUERIES | _types(
+    "StopGradient ZerosLike OnesLike Sign Floor Ceil Round Rint"
+)
 # They give their first input on, and its gradient.
 SAME_GRADIENT = IDENTITY | {
     "Snapshot",
@@ -490,117 +324,57 @@ DROPOUT_MASKS = frozenset({"GreaterEqual", "Floor"})
 GATHERS = frozenset({"Gather", "GatherV2"})
 # They read some rows of a tensor.
 ROW_READERS = GATHERS | {"GatherNd", "Slice", "StridedSlice"}
-SEGMENT_REDUCTIONS = frozenset(
-    {
-        *("SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum"),
-        *("UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd"),
-        "UnsortedSegmentSum",
-    }
+SEGMENT_REDUCTIONS = _types(
+    "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax",
+    "UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum",
 )
 
 # Half precision
 
 # They overflow, or lose digits, with 16-bit floats: softmax, losses, exponentials, sums of many
 # terms, squares, the statistics of batch normalizations, and the thresholds and boxes of detectors.
-FLOAT32_OPS = frozenset(
-    {
-        *(
-            "Softmax",
-            "LogSoftmax",
-            "SoftmaxCrossEntropyWithLogits",
-            "SparseSoftmaxCrossEntropyWithLogits",
-        ),
-        *("CTCLoss", "CTCLossV2", "L2Loss", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sqrt", "Rsqrt"),
-        *(
-            "RsqrtGrad",
-            "SqrtGrad",
-            "Reciprocal",
-            "Square",
-            "SquaredDifference",
-            "Sum",
-            "Mean",
-            "Prod",
-        ),
-        *("Cumsum", "Cumprod", "CumulativeLogsumexp", "EuclideanNorm", "FusedBatchNorm"),
-        *("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"),
-        *("BatchNormWithGlobalNormalization", "NonMaxSuppression", "NonMaxSuppressionV2"),
-        *("NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5"),
-        *(
-            "NonMaxSuppressionWithOverlaps",
-            "CombinedNonMaxSuppression",
-            "GenerateBoundingBoxProposals",
-        ),
-        *(
-            "CropAndResize",
-            "Lgamma",
-            "Digamma",
-            "Erfinv",
-            "Ndtri",
-            "SegmentSum",
-            "UnsortedSegmentSum",
-        ),
-        *("Range", "Fill"),
-    }
+FLOAT32_OPS = _types(
+    "Softmax LogSoftmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits CTCLoss",
+    "CTCLossV2 L2Loss Exp Expm1 Log Log1p Pow Sqrt Rsqrt RsqrtGrad SqrtGrad Reciprocal Square",
+    "SquaredDifference Sum Mean Prod Cumsum Cumprod CumulativeLogsumexp EuclideanNorm",
+    "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3",
+    "BatchNormWithGlobalNormalization NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3",
+    "NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps",
+    "CombinedNonMaxSuppression GenerateBoundingBoxProposals CropAndResize Lgamma Digamma Erfinv",
+    "Ndtri SegmentSum UnsortedSegmentSum Range Fill",
 )
 # They have a kernel for float32 on the CPU and none for the dtype, in TensorFlow 2.21.
 NO_HALF_KERNELS = {
-    "float16": frozenset(
-        {
-            *("AdjustContrastv2", "AdjustHue", "AdjustSaturation", "ApproximateEqual", "AvgPool3D"),
-            *(
-                "AvgPool3DGrad",
-                "BandedTriangularSolve",
-                "BatchMatMulV3",
-                "Cholesky",
-                "CholeskyGrad",
-            ),
-            *("Dawsn", "DecodePaddedRaw", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Igamma"),
-            *("Igammac", "LinSpace", "LogMatrixDeterminant", "Lu", "MatrixDeterminant"),
-            *("MatrixExponential", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot"),
-            *(
-                "MatrixTriangularSolve",
-                "MaxPool3D",
-                "MaxPool3DGrad",
-                "MaxPool3DGradGrad",
-                "Mod",
-                "Ndtri",
-            ),
-            *("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"),
-            *("QuantizeAndDequantizeV4", "QuantizeAndDequantizeV4Grad", "Rint", "SelfAdjointEig"),
-            *(
-                "SelfAdjointEigV2",
-                "SparseAdd",
-                "SparseAddGrad",
-                "SparseMatrixMatMul",
-                "Spence",
-                "Svd",
-            ),
-            "TruncateMod",
-        }
+    "float16": _types(
+        "AdjustContrastv2 AdjustHue AdjustSaturation ApproximateEqual AvgPool3D AvgPool3DGrad",
+        "BandedTriangularSolve BatchMatMulV3 Cholesky CholeskyGrad Dawsn DecodePaddedRaw Erfinv",
+        "Expint FresnelCos FresnelSin Igamma Igammac LinSpace LogMatrixDeterminant Lu",
+        "MatrixDeterminant MatrixExponential MatrixSolve MatrixSolveLs MatrixSquareRoot",
+        "MatrixTriangularSolve MaxPool3D MaxPool3DGrad MaxPool3DGradGrad Mod Ndtri",
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3",
+        "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad Rint SelfAdjointEig SelfAdjointEigV2",
+        "SparseAdd SparseAddGrad SparseMatrixMatMul Spence Svd TruncateMod",
     ),
-    "bfloat16": frozenset(
-        {
-            *("ApproximateEqual", "BatchNormWithGlobalNormalization"),
-            *(
-                "BatchNormWithGlobalNormalizationGrad",
-                "BesselI0",
-                "BesselI0e",
-                "BesselI1",
-                "BesselI1e",
-            ),
-            *("BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0"),
-            *("BesselY1", "Dawsn", "Diag", "DiagPart", "Digamma", "Erfinv", "Expint", "FresnelCos"),
-            *("FresnelSin", "FusedBatchNormV3", "Igamma", "Igammac", "LRN", "LRNGrad", "Lgamma"),
-            *("LinSpace", "MatrixTriangularSolve", "Mod", "Ndtri", "QuantizeAndDequantize"),
-            *("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4"),
-            *("QuantizeAndDequantizeV4Grad", "RaggedRange", "Rint", "SparseAdd", "SparseAddGrad"),
-            *("SparseMatrixMatMul", "Spence", "TruncateMod"),
-        }
+    "bfloat16": _types(
+        "ApproximateEqual BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad",
+        "BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1",
+        "BesselK1e BesselY0 BesselY1 Dawsn Diag DiagPart Digamma Erfinv Expint FresnelCos",
+        "FresnelSin FusedBatchNormV3 Igamma Igammac LRN LRNGrad Lgamma LinSpace",
+        "MatrixTriangularSolve Mod Ndtri QuantizeAndDequantize QuantizeAndDequantizeV2",
+        "QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad RaggedRange",
+        "Rint SparseAdd SparseAddGrad SparseMatrixMatMul Spence TruncateMod",
     ),
 }
 
 # Dtypes
 
+# By number; tests/sources/test_tf_protos.py compares them with TensorFlow's.
+DTYPE_NAMES = words(
+    "invalid float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8",
+    "qint32 bfloat16 qint16 quint16 uint16 complex128 float16 resource variant uint32 uint64",
+    "float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2fnuz int4 uint4",
+    "int2 uint2 float4_e2m1fn",
+)
 # Numbers of TensorFlow's enum DataType.
 DT_INT32 = cast("DataType.ValueType", 3)
 DT_BOOL = cast("DataType.ValueType", 10)
@@ -627,26 +401,9 @@ REGEX_REPLACEMENTS = frozenset({"RegexReplace", "StaticRegexReplace"})
 JOINS_OF_ALL = frozenset({"ReduceJoin", "UnsortedSegmentJoin"})
 # What they give is as large as their input says, in a header or in code: a kilobyte may be
 # gigabytes.
-UNPACKING = frozenset(
-    {
-        *(
-            "DecodeAndCropJpeg",
-            "DecodeBmp",
-            "DecodeCompressed",
-            "DecodeGif",
-            "DecodeImage",
-            "DecodeJpeg",
-            "DecodePng",
-        ),
-        *(
-            "DecodeProtoV2",
-            "DecodeWav",
-            "DecodeWebP",
-            "DeserializeSparse",
-            "ParseTensor",
-            "StringFormat",
-        ),
-    }
+UNPACKING = _types(
+    "DecodeAndCropJpeg DecodeBmp DecodeCompressed DecodeGif DecodeImage DecodeJpeg DecodePng",
+    "DecodeProtoV2 DecodeWav DecodeWebP DeserializeSparse ParseTensor StringFormat",
 )
 
 # Usual changes, past which two graphs are matched
@@ -658,11 +415,9 @@ SEVERAL_HANDED_ON = frozenset({"IdentityN"})
 # They hand a value on in another dtype.
 CASTS = frozenset({"Cast", "Bitcast"})
 # They have an attribute that says where the channels are.
-WITH_DATA_FORMAT = frozenset(
-    {
-        *("AvgPool", "AvgPool3D", "BiasAdd", "Conv2D", "Conv2DBackpropInput", "Conv3D"),
-        *("Conv3DBackpropInputV2", "DepthwiseConv2dNative", "MaxPool", "MaxPool3D"),
-    }
+WITH_DATA_FORMAT = _types(
+    "AvgPool AvgPool3D BiasAdd Conv2D Conv2DBackpropInput Conv3D Conv3DBackpropInputV2",
+    "DepthwiseConv2dNative MaxPool MaxPool3D",
 )
 TRANSPOSITIONS = frozenset({"Transpose", "ConjugateTranspose"})
 # They hand a value on in another shape; optimizers compute those of constants.
@@ -687,12 +442,12 @@ SQUARE_ROOTS = frozenset({"Rsqrt", "Sqrt"})
 # Rounding
 
 # Each of their outputs is a sum of products of two inputs.
-CONTRACTIONS = BATCH_MATMULS | {
-    *("MatMul", "SparseTensorDenseMatMul", "Einsum", "XlaDotV2", "_FusedMatMul", "_FusedConv2D"),
-    *("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "DepthwiseConv2dNative"),
-    *("DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput"),
-    *("Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"),
-}
+CONTRACTIONS = BATCH_MATMULS | _types(
+    "MatMul SparseTensorDenseMatMul Einsum XlaDotV2 _FusedMatMul _FusedConv2D Conv2D",
+    "Conv2DBackpropFilter Conv2DBackpropInput DepthwiseConv2dNative",
+    "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Conv3D",
+    "Conv3DBackpropFilterV2 Conv3DBackpropInputV2",
+)
 # They sum over the last axis, and give as many elements as they take.
 SUMS_OF_LAST_AXIS = frozenset({"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits"})
 # Their result may be much smaller than what it is computed from.
@@ -700,11 +455,9 @@ CANCELLING = frozenset(
     {"Add", "AddN", "AddV2", "BiasAdd", "Mean", "SquaredDifference", "Sub", "Sum"}
 )
 # They give some of the numbers that they read, or limit these: the scale shrinks, errors do not.
-LIMITING = frozenset(
-    {
-        *("ClipByValue", "MaxPool", "Maximum", "Minimum", "Relu", "Relu6"),
-        *("Gather", "GatherV2", "Slice", "Split", "SplitV", "StridedSlice", "Unpack"),
-    }
+LIMITING = _types(
+    "ClipByValue MaxPool Maximum Minimum Relu Relu6 Gather GatherV2 Slice Split SplitV",
+    "StridedSlice Unpack",
 )
 
 # Tensor lists

@@ -37,9 +37,7 @@ _WORD = re.compile(r"\S+")
 
 
 class Answer(NamedTuple):
-    """The ops that fit a query, the nearest first; `why` is the sentence that says what is wrong
-    with it, or "".
-    """
+    """The ops that fit a query, nearest first; `why` says what is wrong with it, or is ""."""
 
     ops: list[int]
     why: str
@@ -209,9 +207,7 @@ def _kind(value: str) -> str:
 
 
 def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTimeout]:
-    """The ops that fit all terms, in graph order: what is known at once first, shapes of what is
-    left last.
-    """
+    """The ops that fit all terms, in graph order: known things first, shapes of the rest last."""
     timeout = RegexTimeout(_SECONDS)
     ops: Ids = np.arange(len(index) if terms else 0, dtype=np.int32)
     for term in sorted(terms, key=lambda term: KEYS.get(term.key, WORD).cost):

@@ -65,9 +65,7 @@ def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
 
 
 def _full_of(index: GraphIndex, ops: Sequence[int]) -> Mask:
-    """The scopes all of whose ops are among these: what is in a scope's name is in the name of each
-    op in it.
-    """
+    """The scopes all of whose ops are among these, as ops' names begin with the scope's."""
     tree, fits = index.scopes, np.zeros(len(index), dtype=bool)
     fits[ops] = True
     before = np.append(0, np.cumsum(fits[tree.order]))

@@ -108,9 +108,7 @@ class TermMatcher:
     timeout: RegexTimeout
 
     def mask(self, term: Term) -> Mask:
-        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that
-        makes no sense.
-        """
+        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError."""
         fits: Callable[[Term], Mask] = getattr(self, f"_{term.key or 'word'}")
         return fits(term)
 
@@ -227,9 +225,7 @@ class TermMatcher:
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:
-    """Whether a text fits a term's value. Raises GraphEditError for what is not a regular
-    expression.
-    """
+    """Whether a text fits a term's value. Raises GraphEditError for a wrong expression."""
     if term.kind == "regex":
         search = timeout.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)

@@ -53,9 +53,7 @@ def with_recipe(make: _Maker) -> _Maker:
 
 
 def _on(thing: object, index: GraphIndex) -> object:
-    """An argument of a maker, for another state of the graph: the index itself, or a selection made
-    again.
-    """
+    """An argument of a maker, for another state of the graph: the index, or a selection."""
     if isinstance(thing, GraphIndex):
         return index
     if isinstance(thing, Selection):

@@ -129,9 +129,7 @@ def _matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> tuple[Mask, 
 
 
 def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
-    """The ops of some types. Raises UnknownName for a type that neither the graph nor TensorFlow
-    has.
-    """
+    """The ops of some types. Raises UnknownName for one that neither graph nor TensorFlow has."""
     kinds, code = index.kinds
     for op_type in types:
         if _text(op_type, "an op type") not in kinds and index.typing.definition(op_type) is None:
@@ -148,9 +146,7 @@ def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
 
 
 def _holds(holds: Callable[[Op], object], op: Op) -> bool:
-    """Whether a user's function is true of an op. Raises GraphEditError when the function
-    raises.
-    """
+    """Whether a user's function is true of an op. Raises GraphEditError if it raises."""
     if not callable(holds):
         raise GraphEditError(
             f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == "
@@ -185,9 +181,7 @@ def _with_consumers(index: GraphIndex, at_least: int) -> Mask:
 
 
 def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, str]:
-    """The ops with an output of such a dtype and static shape, and the arguments as Python writes
-    them.
-    """
+    """The ops with an output of such dtype and shape, and the arguments as Python."""
     dtype = getattr(dtype, "name", dtype)
     if dtype is not None and not isinstance(dtype, str):
         raise GraphEditError(
@@ -245,9 +239,7 @@ def _walk_from(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -
 
 
 def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
-    """The names of ops and tensors that `Selection.save` wrote. Raises UnknownName for one that the
-    graph lacks.
-    """
+    """The op and tensor names that `Selection.save` wrote. Raises UnknownName for missing ones."""
     try:
         document = json.loads(read_file(Path(path), _MOST_BYTES))
         held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))

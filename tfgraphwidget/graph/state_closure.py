@@ -101,9 +101,7 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
 
 
 def _with_holders(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
-    """Some handles, and the other ops that hold the same state; less what lives for one step: that
-    is not shared.
-    """
+    """Some handles, and other ops that hold the same state, unless it lives for one step."""
     lasting = persistent_state(index)
     handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
@@ -113,9 +111,7 @@ def _with_holders(index: GraphIndex, handles: Collection[int]) -> frozenset[int]
 
 @dataclass
 class _Completing:
-    """One completion. Whatever has to be walked is walked for all variables, states or members at
-    once.
-    """
+    """One completion. Walks go over all variables, states or members at once."""
 
     index: GraphIndex
     boundary: Mask
@@ -268,9 +264,7 @@ class _Completing:
         )
 
     def _read_elsewhere(self, computed: Mask, near: Mask, members: list[int]) -> Mask:
-        """Which of the ops `computed` lead out of `near` other than to summaries, and all of
-        `computed` after them.
-        """
+        """Which of `computed` lead out of `near` other than to summaries, and all after them."""
         index = self.index
         consumers, owner = index.consumers.values, index.consumers.owner
         leads_out = ~near & ~of_type(index, lambda op_type: "Summary" in op_type)

@@ -62,9 +62,7 @@ class StateWriters:
         self._runs: dict[str, set[int]] | None = None
 
     def ops(self, handle: int) -> list[int]:
-        """The ops that fill a state that is not a variable, in graph order; a runner's closing ops
-        too.
-        """
+        """The ops that fill a state other than a variable, in graph order; closing ops too."""
         kind = kind_of(self.index.types[handle])
         if kind not in _FILLS or kind == TABLE:
             return initializers(self.index, handle)
@@ -154,9 +152,7 @@ def _table_initializer_ops(index: GraphIndex) -> frozenset[int]:
 
 
 def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
-    """Whether an op initializes a state if it needs nothing from outside: else it may as well be a
-    Saver's restore.
-    """
+    """Whether an op initializes a state if it needs nothing: else it may be a restore."""
     op_type = index.types[op]
     if kind == TABLE:
         return _IMPORTS.fullmatch(op_type) is not None

@@ -80,9 +80,7 @@ def kind_of(op_type: str) -> str:
 
 
 def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
-    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where it
-    is unknown.
-    """
+    """The kind of what a handle is a handle of, "queue", "dataset"; "" if none or unknown."""
     op, _ = tensor
     start = index.inputs.start
     for _ in range(_LONGEST_CHAIN):
@@ -94,9 +92,7 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
 
 @lru_cache(4096)
 def kind_of_handle(op_type: str) -> str:
-    """The kind of what the handles of an op are handles of; "" for an op that gives none, or gives
-    others' on.
-    """
+    """The kind of what an op's handles are handles of; "" for none, or those of others."""
     return next((kind for kind, types in _KINDS_OF_HANDLES if types.fullmatch(op_type)), "")
 
 
@@ -142,9 +138,7 @@ def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
-    """For each state the ops that hold it, in graph order; less variables, each of which is one
-    op.
-    """
+    """For each state the ops that hold it, in graph order, without variables."""
     ops_by_key = defaultdict(list)
     for i in np.flatnonzero(persistent_state(index)).tolist():
         if index.types[i] not in HANDLES:
@@ -218,9 +212,7 @@ def resources_of(
 
 
 def _reads(index: GraphIndex, op: int) -> bool:
-    """Whether an op hands on the value of a variable: as it is, in another dtype, or put together
-    of its slices.
-    """
+    """Whether an op hands on a variable's value: as is, cast, or put together of slices."""
     kind = index.types[op]
     if kind not in VARIABLE_ASSEMBLY:
         return kind in VARIABLE_READS
@@ -231,9 +223,7 @@ def _reads(index: GraphIndex, op: int) -> bool:
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
-    """Whether an op, itself no variable, gives a reference to one: what it has read, or written
-    to.
-    """
+    """Whether an op that is no variable gives a reference to one: as read, or written to."""
     kind = index.types[op]
     definition = None if kind in HANDLES else index.typing.definition(kind)
     return definition is not None and any(arg.is_ref for arg in definition.output_arg)

@@ -19,9 +19,7 @@ Tensor = tuple[int, int]
 
 
 class Part:
-    """The ops of `index` for which `mask` is true; `tensors` are names of tensors chosen beside
-    them.
-    """
+    """The ops of `index` in `mask`; `tensors` are names of tensors chosen beside them."""
 
     index: GraphIndex
     mask: Mask
@@ -56,23 +54,17 @@ class Part:
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Tensors read inside and produced outside, in the order of first use; then the
-        passthroughs.
-        """
+        """Tensors read inside and produced outside, by first use; then the passthroughs."""
         return self._tensor_names(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
 
     @cached_property
     def inside(self) -> tuple[str, ...]:
-        """Tensors produced and read inside, in the order of first use; one that is read outside too
-        is an output.
-        """
+        """Tensors produced and read inside, by first use; those read outside are outputs."""
         return self._tensor_names(t for t in self._read if self.mask[t[0]])
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Tensors produced inside and read outside, or by no op at all, in graph order; then the
-        passthroughs.
-        """
+        """Tensors produced inside and read outside or nowhere, in order; then passthroughs."""
         edges = self.index.consumer_edges
         owner = edges.owner
         data = self.mask[owner] & (edges.port != CONTROL)
@@ -118,9 +110,7 @@ class Part:
         ), outputs
 
     def _is_by_product(self, name: str, op: int) -> bool:
-        """Whether a tensor has no consumer and another of its op is: the batch statistics of a
-        normalization.
-        """
+        """Whether a tensor has no consumer and another of its op has: a norm's batch statistics."""
         ports = self.index.consumer_edges.port[
             self.index.consumer_edges.start[op] : self.index.consumer_edges.start[op + 1]
         ]
@@ -128,9 +118,7 @@ class Part:
 
     @cached_property
     def passthroughs(self) -> tuple[str, ...]:
-        """The chosen tensors that no op inside produces or reads: they go in and come out as they
-        are.
-        """
+        """The chosen tensors that no op inside produces or reads: they pass through as is."""
         pairs = {name: (self.index.op(name), split_tensor(name)[1]) for name in self.tensors}
         return tuple(
             name for name, t in pairs.items() if not self.mask[t[0]] and t not in self._read

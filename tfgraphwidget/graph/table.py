@@ -9,22 +9,13 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.naming import words
 from tfgraphwidget.optional_packages import import_package
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-COLUMNS = (
-    "name",
-    "type",
-    "scope",
-    "device",
-    "inputs",
-    "control_inputs",
-    "outputs",
-    "consumers",
-    "variable",
-)
+COLUMNS = words("name type scope device inputs control_inputs outputs consumers variable")
 
 
 def table(index: GraphIndex) -> DataFrame:

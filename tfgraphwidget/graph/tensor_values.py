@@ -7,22 +7,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from tfgraphwidget.naming import words
 from tfgraphwidget.tf_types import TensorProto
 
-_PLAIN = (  # whose names are those of numpy's dtypes
-    *("float16", "float32", "float64", "complex64", "complex128", "bool"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+# Their names are those of numpy's dtypes.
+_PLAIN = words(
+    "float16 float32 float64 complex64 complex128 bool",
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
 )
-_OF_ML_DTYPES = (
-    *(
-        "bfloat16",
-        "float8_e5m2",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e4m3b11fnuz",
-        "float8_e5m2fnuz",
-    ),
-    *("int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
+_OF_ML_DTYPES = words(
+    "bfloat16 float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2fnuz",
+    "int4 uint4 int2 uint2 float4_e2m1fn",
 )
 _QUANTIZED = {
     "qint8": np.int8,
@@ -166,22 +161,8 @@ def set_tensor(proto: TensorProto, array: np.ndarray, dtype: int) -> None:
         proto.tensor_content = flat.tobytes()
 
 
-_AS_BYTES = (
-    frozenset(  # more than one number of these is in tensor_content, as TensorFlow writes it
-        (
-            "float16",
-            "float32",
-            "float64",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint8",
-            "uint32",
-            "uint64",
-        )
-    )
-)
+# More than one number of these is in tensor_content, as TensorFlow writes it.
+_AS_BYTES = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint32 uint64")
 _KINDS = {"b": "b", "i": "i", "u": "i", "f": "if", "c": "ifc"}
 """For the kinds of numpy's dtypes those of the Python numbers that one can hold."""
 

@@ -130,9 +130,7 @@ class ReshapedTyping(DerivedTyping):
 
 @dataclass(frozen=True, eq=False)
 class RenamedTyping(DerivedTyping):
-    """The typing of `base` for ops that have other names now; `names` maps these to the old
-    ones.
-    """
+    """The typing of `base` for ops with other names; `names` maps these to the old ones."""
 
     names: Mapping[str, str]
 
@@ -259,9 +257,7 @@ OUTPUT_SHAPES = "_output_shapes"
 
 
 def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
-    """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it
-    lists that shape.
-    """
+    """Copy a NodeDef that lists static shapes, with another shape of one output, if it differs."""
     listed = node.attr[OUTPUT_SHAPES].list.shape[port]
     sizes = [-1 if size is None else size for size in shape or ()]
     if listed.unknown_rank == (shape is None) and [dim.size for dim in listed.dim] == sizes:

@@ -127,9 +127,7 @@ def consumers_of(index: GraphIndex, tensors: Tensors) -> Ids:
 
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
-    """The numbers of the edges that carry one of the tensors, where edges are listed by who
-    produces.
-    """
+    """The numbers of the edges that carry the tensors, where edges are listed by producer."""
     edge_numbers = [np.zeros(0, dtype=np.int32)]
     for op, port in tensors:
         row = np.arange(edges.start[op], edges.start[op + 1], dtype=np.int32)
@@ -212,15 +210,11 @@ def after_sources(
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come after what they read, but for
-    loops.
-    """
+    """For each op its place in an order where ops follow what they read, but for loops."""
     if index.is_sorted():
         return range(len(index))
     order = after_sources(
-        range(len(index)),
-        lambda op: (*index.input_lists[op], *index.control_lists[op]),
-        len(index),
+        range(len(index)), lambda op: (*index.input_lists[op], *index.control_lists[op]), len(index)
     )
     rank = np.empty(len(index), np.int64)
     rank[order] = np.arange(len(index))

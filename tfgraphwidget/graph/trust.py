@@ -91,9 +91,7 @@ class EffectiveOp(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What it does, as the begin of a sentence: "Op 'a' is a WriteFile, which writes a
-        file".
-        """
+        """What it does, to begin a sentence: "Op 'a' is a WriteFile, which writes a file"."""
         place = f" in function {self.function!r}" if self.function else ""
         return (
             f"Op {self.name!r}{place} is of type {self.op_type}, which "
@@ -143,9 +141,7 @@ class Trust:
             raise NotTrusted(self.sentence(op, outcome), (op.root,) if op.root else ())
 
     def sentence(self, op: EffectiveOp, outcome: str) -> str:
-        """Why an op was not run, and what allows it; `outcome` is what follows: "nothing was
-        run".
-        """
+        """Why an op was not run, and what allows it; `outcome` is such as "nothing was run"."""
         origin = self.origin[:1].lower() + self.origin[1:]
         return f"{op.sentence}, and {origin} is not trusted, so {outcome}; " + HOW_TO_TRUST + "."
 
@@ -293,9 +289,7 @@ class Effects:
         typing: OpTyping,
         read_ops: Collection[str],
     ) -> bool:
-        """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops
-        do so of `read_ops`.
-        """
+        """Whether an op reads a tensor for its shape that stateless ops compute of an op's."""
         stack, visited = [op], {op}
         while stack:
             node = self._graph.nodes[stack.pop()]
@@ -317,9 +311,7 @@ class Effects:
 
     @staticmethod
     def _may_say_a_shape(dtype: str, consumer: str) -> bool:
-        """Whether the shape of an op may depend on the value of an input: on an integer, or a
-        number of a range.
-        """
+        """Whether the shape of an op may depend on an input's value: an integer's, a range's."""
         return "int" in dtype or consumer in RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
@@ -360,9 +352,7 @@ class Effects:
         *,
         is_run: bool,
     ) -> Iterator[EffectiveOp]:
-        """The ops among some of each frame, and those of the functions that they call and that were
-        not visited yet.
-        """
+        """The ops among some of each frame, and those of functions that they call, once."""
         while frames:
             frame, inside = frames.pop()
             for node in inside:
@@ -380,9 +370,7 @@ class Effects:
     def _call(
         self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
     ) -> tuple[dict[str, _Origin], tuple[object, ...]]:
-        """The arguments with which an op calls a function; and a key, the same for calls that do
-        the same in it.
-        """
+        """The arguments with which an op calls a function; and a key, the same for equal calls."""
         arguments = self._arguments(frame, node, name, fed, is_run=is_run)
         key = (
             name,
@@ -490,9 +478,7 @@ class Effects:
     def _join_origin(
         self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
     ) -> _Origin:
-        """The caller's file with the end that a Saver gives to its parts; None for what leads to
-        another folder.
-        """
+        """The caller's file with the end of a Saver's part; None for what leaves the folder."""
         first, *others = [text for text in node.input if text[:1] != "^"]
         origin = self._origin(frame, first, fed, is_run=is_run)
         if not self._is_a_saver_s(origin, is_run=is_run):
@@ -506,9 +492,7 @@ class Effects:
         return origin
 
     def _variable_origin(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
-        """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps
-        paths in such.
-        """
+        """What a variable of texts holds that only the graph assigns to: a SavedModel's paths."""
         values: list[_Origin] = []
         consumers = self._consumers_of_variable(_end(handle)[0])
         if consumers is None:
@@ -524,9 +508,7 @@ class Effects:
         return sum(texts, ()) if len(texts) == len(values) else None
 
     def _consumers_of_variable(self, handle: str) -> list[NodeDef] | None:
-        """The ops that take the handle of a variable; None if others may reach it by its shared
-        name.
-        """
+        """The ops that take a variable's handle; None if others may reach it by shared name."""
         nodes = self._graph.nodes
         variable = nodes.get(handle)
         if variable is None or variable.op != "VarHandleOp":
@@ -544,9 +526,7 @@ class Effects:
         ]
 
     def _texts(self, frame: _Frame, text: str) -> _Text | None:
-        """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud
-        storage.
-        """
+        """The texts of a constant, or of both that a Select chooses from, as in a Saver."""
         node = frame.nodes.get(_end(text)[0])
         if node is None or node.op not in CONSTANTS | SELECTS:
             return None
@@ -645,8 +625,6 @@ def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
 
 
 def _end(text: str) -> tuple[str, int]:
-    """The op and the output of an input, as a graph writes it ("a:1") or a function's body
-    ("a:output:1").
-    """
+    """The op and output of an input, as a graph ("a:1") or a body ("a:output:1") writes it."""
     name, *rest = text.removeprefix("^").split(":")
     return name, int(rest[-1]) if rest and rest[-1].isdigit() else 0

@@ -44,9 +44,7 @@ def collection_ops(index: GraphIndex) -> set[str]:
 
 
 def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
-    """How many handle ops of variables some ops have that an optimizer can take: those that the
-    collections list.
-    """
+    """How many handle ops of variables an optimizer can take: those in the collections."""
     listed = listed_variables(index)
     return sum(index.types[op] in HANDLES and index.names[op] in listed for op in ops)
 

@@ -16,9 +16,7 @@ from tfgraphwidget.tf_types import Operation, Tensor
 
 
 def check_cios(
-    control_inputs: bool = False,
-    control_outputs: Any = None,
-    control_ios: Any = None,
+    control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None
 ) -> tuple[bool, ControlOutputs | None]:
     """The three ways to ask for control edges, as two.
 

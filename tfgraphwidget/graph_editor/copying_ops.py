@@ -63,9 +63,7 @@ class Copier:
     def _new_values(
         self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]
     ) -> dict[str, str]:
-        """For each value that the nodes have of an attribute one that the destination lacks; the
-        same if it may be.
-        """
+        """For each value of an attribute one that the destination lacks; the same if it may be."""
         values = dict.fromkeys(_attribute_values(attribute, nodes))
         names_in_use = (
             {value.lower() for value in _attribute_values(attribute, others)} if values else set()
@@ -151,9 +149,7 @@ class Copier:
         return find_operation(graph, node.name)
 
     def _read_from_outside(self, nodes: Iterable[NodeDef]) -> frozenset[str]:
-        """The inputs, as NodeDefs write them, that are not simply read from the copies of what is
-        copied.
-        """
+        """The inputs, as NodeDefs have them, that are not just read from copies of copied ops."""
         read = {text for node in nodes for text in node.input}
         instead = {as_input(t.op.name, t.value_index) for t in self.info.settings.instead}
         return frozenset(
@@ -168,9 +164,7 @@ class Copier:
         nodes: dict[Operation, NodeDef],
         new_inputs: Mapping[Operation, Sequence[Tensor | None]],
     ) -> None:
-        """Make the copies, all in one import unless one is to be named as a scope of the
-        destination is.
-        """
+        """Make the copies, in one import unless one gets the name of a destination's scope."""
         shaped = self._as_shaped(list(nodes), new_inputs)
         graph = self.info.graph_
         new_names = {node.name for node in nodes.values()}
@@ -190,9 +184,7 @@ class Copier:
             edge.connect(graph)
 
     def _make_alone(self, node: NodeDef, original: Operation | None) -> None:
-        """Make a copy that is named as a scope of the destination is; `original` has its static
-        shapes, or is None.
-        """
+        """Make a copy named as a scope of the destination, with `original`'s static shapes."""
         find = operation_finder(self.info.graph_)
         sources = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
         make_op(self.info.graph_, node, [of.outputs[k] for of, k in sources], original)
@@ -218,9 +210,7 @@ class Copier:
     def _node(
         self, op: Operation, draft: NodeDef, new_inputs: Sequence[Tensor | None], *, waits: bool
     ) -> NodeDef:
-        """The NodeDef of an op's copy; None in `new_inputs` represents the copy of what the
-        original reads there.
-        """
+        """The NodeDef of an op's copy; None in `new_inputs` is the copy of the original's input."""
         draft.name = op.name
         draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
         (node,) = self._copies([draft])
@@ -244,9 +234,7 @@ class Copier:
     def _as_shaped(
         self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
     ) -> set[Operation]:
-        """The ops whose copies have the originals' static shapes: no input upstream of them has
-        another shape.
-        """
+        """The ops whose copies keep the static shapes: no input upstream has another one."""
         other = [
             self.index.ids[op.name]
             for op, read in new_inputs.items()
@@ -303,17 +291,13 @@ class Copier:
             raise
 
     def _is_copied(self, variable: VariableDef) -> bool:
-        """Whether a variable's copy can be made: the handle, how it is initialised and how it is
-        read are copied.
-        """
+        """Whether a variable's copy can be made: handle, initialization and read are copied."""
         parts = (variable.name, variable.initializer, variable.snapshot)
         has_ops = all(name and split_tensor(name)[0] in self.names for name in parts)
         return has_ops and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
-        """The VariableDef of a copy; for an initial value from outside it has the input of the
-        copied assign.
-        """
+        """The VariableDef of a copy; an initial value from outside is the copied assign's input."""
         copy = self.copying.variable(variable, "")
         if copy.initial_value == variable.initial_value and copy.initializer:
             assign = self.info.graph_.get_operation_by_name(copy.initializer)
@@ -392,9 +376,7 @@ def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDe
 def _groups(
     nodes: Mapping[Operation, NodeDef], alone: Collection[str]
 ) -> Iterator[list[Operation]]:
-    """The ops in order, as lists of which each is made at once: one for each of the names
-    `alone`.
-    """
+    """The ops in order, as lists that are each made at once, one for each name `alone`."""
     for is_alone, group in groupby(nodes, lambda op: nodes[op].name in alone):
         if is_alone:
             yield from ([op] for op in group)
@@ -403,9 +385,7 @@ def _groups(
 
 
 def _reads_another_shape(op: Operation, new_inputs: Sequence[Tensor | None]) -> bool:
-    """Whether a copy of the op that reads the tensors `new_inputs` reads one of another static
-    shape; None is none.
-    """
+    """Whether a copy of the op that reads `new_inputs`, None for none, has another static shape."""
     pairs = zip(op.inputs, new_inputs, strict=False)
     return any(
         t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto()

@@ -119,9 +119,7 @@ def stamp_of(graph: Graph) -> tuple[int, int]:
 
 
 def _known_oldest(graph: Graph) -> float:
-    """The id of the oldest op that comes after one with a higher id; -infinity if that is not
-    known.
-    """
+    """The id of the oldest op that comes after one of a higher id; -infinity if unknown."""
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     return float(oldest) if known_for == stamp_of(graph) else -inf
 

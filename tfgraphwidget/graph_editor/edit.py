@@ -248,9 +248,7 @@ def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: An
 
 
 def _outputs_after(view: SubGraphView, new_inputs: Iterable[End]) -> list[End]:
-    """The outputs of a view that is given other inputs: a passthrough becomes what represents
-    it.
-    """
+    """The outputs of a view with other inputs: a passthrough becomes what represents it."""
     through = {
         id(t): new for t, new in zip(view.inputs, new_inputs, strict=True) if view.is_passthrough(t)
     }

@@ -127,9 +127,7 @@ def copy_to_graph(
 
 
 def _graph_of(elements: Sequence[Any]) -> Graph:
-    """The graph of ops and tensors; raises TypeError for something else, ValueError where they are
-    of several graphs.
-    """
+    """The graph of ops and tensors; TypeError for other things, ValueError for several graphs."""
     for element in elements:
         check_type(element, (tf.Operation, tf.Tensor))
     return cast("Graph", get_unique_graph(elements))
@@ -205,9 +203,7 @@ class _Copying:
         return copy if port is None else copy.outputs[port]
 
     def copy(self, names: Iterable[str]) -> None:
-        """Copy ops and what they depend on, as far as it is not there; report to the caller new
-        variables.
-        """
+        """Copy ops and what they need, if not there already; report new variables to the caller."""
         ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])
         if not ops_to_copy:
             return
@@ -226,9 +222,7 @@ class _Copying:
                 self.copies[new] = variables[new]
 
     def _ops_to_copy(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
-        """The ops to copy, in graph order, and those that are there already, by their names here
-        and there.
-        """
+        """The ops to copy, in graph order, and those already there, by names here and there."""
         index, filling = self.index, StateWriters(self.index)
         states = persistent_state(index)
         ops, already = set[int](), dict[str, str]()

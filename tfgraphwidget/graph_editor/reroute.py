@@ -232,9 +232,7 @@ def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
 
 
 def _pass_through(of: SubGraphView, view: SubGraphView) -> None:
-    """Replace an output of `view` that is a passthrough of `of` by the input that `view` has in its
-    place.
-    """
+    """Replace an output of `view` that is a passthrough of `of` by `view`'s input for it."""
     instead = {
         id(t): t_
         for t, t_ in zip(of._input_ts, view._input_ts, strict=True)

@@ -197,9 +197,7 @@ class Transformer(ArgumentChecks, refusal=TypeError):
             self.assign_collections_handler(info, variable, variable_)
 
     def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Tensor | None:
-        """The tensor that the copy of an op reads in place of one from outside; None for one from
-        inside.
-        """
+        """The tensor that an op's copy reads in place of one from outside; None for inside."""
         if t.op in info.ops and t not in info.settings.instead:
             return None
         t_ = info.inputs[t] = value_of(self._from_outside(info, t))
@@ -230,9 +228,7 @@ class Transformer(ArgumentChecks, refusal=TypeError):
         return self.transform_external_hidden_input_handler(info, t)
 
     def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Operation) -> Any:
-        """The replacement of a tensor, for handlers called op by op; a temporary one if it is still
-        to be copied.
-        """
+        """The replacement of a tensor, for handlers of ops; temporary if it is yet to be copied."""
         if t in info.transformed_ts and t not in info.settings.instead:
             return info.transformed_ts[t]
         if t.op not in info.ops or t in info.settings.instead:
@@ -259,9 +255,7 @@ class InformedTransformer(Transformer):
 
 
 def _settings(handler: object) -> Mapping[str, object] | None:
-    """The keywords that a handler gives `copy_op_handler`; None for a handler that does something
-    else.
-    """
+    """The keywords that a handler gives `copy_op_handler`; None for one that does more."""
     if handler is copy_op_handler:
         return {}
     if isinstance(handler, partial) and handler.func is copy_op_handler and not handler.args:

@@ -301,8 +301,6 @@ def _both_ways(
     pairs: Iterable[tuple[Operation | Tensor, Operation | Tensor]],
     variables: Iterable[tuple[Variable, Variable]],
 ) -> tuple[TensorMap, dict[str, object]]:
-    """Pairs of ops and tensors, to be found by the first of each and by its name; variables by
-    themselves alone.
-    """
+    """Pairs of ops and tensors, found by the first or its name; variables by themselves."""
     pairs = list(pairs)
     return TensorMap((*pairs, *variables)), {first.name: second for first, second in pairs}

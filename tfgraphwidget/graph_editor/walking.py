@@ -103,9 +103,7 @@ def _both_walks(
     within: tuple[Any, Any],
     controls: tuple[Any, Any, Any],
 ) -> tuple[list[Operation], list[Operation]]:
-    """The ops that depend on the first seeds, and those that the second ones need; pairs are
-    (forward, backward).
-    """
+    """The ops that depend on the first seeds and are needed by the second; (forward, backward)."""
     control_inputs, control_outputs = check_cios(*controls)
     ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
     return ahead, get_backward_walk_ops(
@@ -195,9 +193,7 @@ def _walk(
     limits: _Limits,
     waits: object,
 ) -> list[Operation]:
-    """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or
-    None.
-    """
+    """A walk between live ops; `waits` is the graph whose control edges count, or None."""
     within = (
         None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
     )

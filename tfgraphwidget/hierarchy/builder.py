@@ -60,9 +60,7 @@ def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -
 
 
 def _find_badges(index: GraphIndex, facts: OpFacts, outline: Outline) -> Mask:
-    """Which ops are badges whenever what is directly around them is open: their consumer is there,
-    or further out.
-    """
+    """Which ops are badges once what is around them is open: consumers are there or further out."""
     start, stop, _ = outline.intervals
     producer = index.inputs.values
     reader = index.inputs.owner

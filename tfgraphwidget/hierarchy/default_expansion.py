@@ -43,9 +43,7 @@ def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
 
 
 class _Expansion:
-    """Which nodes are open; `box_count` is how many boxes there are to see: of the ops, those that
-    are not badges.
-    """
+    """Which nodes are open; `box_count` is how many boxes to see, the ops that are not badges."""
 
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree

@@ -74,9 +74,7 @@ def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation
 
 
 def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
-    """The boxes so that each comes after what it reads, and otherwise as they are; less what is in
-    a cycle.
-    """
+    """The boxes so that each follows what it reads, else as they are; without cycles' boxes."""
     waits = dict.fromkeys(boxes, 0)
     after: dict[int, list[int]] = {}
     for a, b in zip(*(endpoint.tolist() for endpoint in lines), strict=True):
@@ -97,11 +95,7 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
 
 
 def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
-    """Add constants and variable reads to the parts that they feed, if they feed one part only.
-
-    Returns:
-        The parts with the added siblings.
-    """
+    """Add constants and variable reads to the parts that they feed, if they feed one part only."""
     owner = np.full(len(edges.around), -1, dtype=np.int32)
     sizes = [len(part) for part in parts]
     owner[list(chain.from_iterable(parts))] = np.arange(len(parts)).repeat(sizes)
@@ -128,9 +122,7 @@ _LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
 
 @dataclass(frozen=True)
 class _Block:
-    """Things of one container, those of them that are boxes, and what they are called there
-    together.
-    """
+    """Things of one container, the boxes among them, and what they are called together."""
 
     container: int
     name: str
@@ -139,11 +131,7 @@ class _Block:
 
 
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
-    """Find groups of siblings that are layers by their names.
-
-    Returns:
-        The layer groups.
-    """
+    """Find groups of siblings that are layers by their names."""
     boxes = np.concatenate(
         [
             (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,
@@ -187,9 +175,7 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
 def _select_acyclic(
     blocks: list[_Block], edges: SiblingEdges, lines: Lines, count: Ints
 ) -> list[_Block]:
-    """The blocks that make no cycle, where half of the boxes are in blocks; `count` is of each
-    container's boxes.
-    """
+    """The blocks without cycles, where half of each container's boxes are in blocks."""
     acyclic = _without_cycles(blocks, lines, len(edges.around))
     if len(acyclic) < len(blocks):
         # One that is a cycle by itself, as all sums of a network are, takes others with it.
@@ -240,9 +226,7 @@ def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int
 def _group_by_prefix(
     container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0
 ) -> Iterator[_Block]:
-    """Group by the shortest common prefix that has at most `depth` words and that few boxes
-    have.
-    """
+    """Group by the shortest prefix common to few boxes that has at most `depth` words."""
     longer = [(name_words, thing) for thing, name_words in words.items() if len(name_words) > depth]
     for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
         part = {thing: name_words for name_words, thing in some}

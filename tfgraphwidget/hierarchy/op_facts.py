@@ -28,22 +28,13 @@ from tfgraphwidget.graph import (
     reach,
     rows_of,
 )
+from tfgraphwidget.naming import words
 from tfgraphwidget.tf_types import NodeDef
 
 # Families of op types: what decides a box's color.
 
-FAMILIES = (
-    "other",
-    "input",
-    "constant",
-    "variable",
-    "linear",
-    "activation",
-    "normalization",
-    "arithmetic",
-    "shape",
-    "control",
-    "state",
+FAMILIES = words(
+    "other input constant variable linear activation normalization arithmetic shape control state",
     "pooling",
 )
 
@@ -215,9 +206,6 @@ def find_savers(start: Ints, stop: Ints, order: Ints, masks: tuple[Mask, Mask, M
         start: The first position of each scope in `order`, as in ScopeTree.
         order: The ops in the order of scopes.
         masks: Which ops read or write checkpoints, are variables, compute.
-
-    Returns:
-        Which scopes are savers.
     """
     checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in masks)
     saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)

@@ -33,9 +33,7 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
 
 
 def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
-    """Return for each sibling the one that represents it when groups are contracted: a group's
-    first member.
-    """
+    """Return each sibling's representative when groups are contracted: the first member."""
     stands_for = np.arange(count)
     for part in groups:
         stands_for[part] = part[0]

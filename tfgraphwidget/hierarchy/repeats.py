@@ -174,9 +174,7 @@ class _RepeatFinder:
         return places
 
     def readers(self, groups: list[list[int]]) -> list[list[int]]:
-        """Many alike ops that read the same and nothing else, and many inputs; a group is one that
-        is read.
-        """
+        """Many alike ops that read the same alone, and many inputs; a group is one that is read."""
         a, b = self._lines_between(groups)
         sign = mix(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64)))

@@ -102,9 +102,7 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
 
 
 def _mix_with_neighbors(hashes: Hashes, a: Ints, b: Ints) -> Hashes:
-    """The numbers of some things mixed with their neighbors' at the other ends of the edges from
-    `a` to `b`.
-    """
+    """The numbers of things mixed with those of neighbors along the edges from `a` to `b`."""
     for _ in range(_ROUNDS):
         total = mix(hashes)
         np.add.at(total, b, mix(hashes[a] + np.uint64(3)))

@@ -43,11 +43,7 @@ _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
 def find_gradient_support(
-    index: GraphIndex,
-    facts: OpFacts,
-    seeds: npt.NDArray[np.intp],
-    after: Mask,
-    forward: Mask,
+    index: GraphIndex, facts: OpFacts, seeds: npt.NDArray[np.intp], after: Mask, forward: Mask
 ) -> Mask:
     """Find the ops that compute factors of gradients: they depend on no gradient, yet serve
     training only.
@@ -89,9 +85,7 @@ def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
 def _precede_their_gradient(
     index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask
 ) -> Mask:
-    """Which late ops meet a gradient that is younger than they are, and that no older one leads
-    to.
-    """
+    """Which late ops meet a gradient that is younger than they and that no older one feeds."""
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     oldest = np.append(seeds, len(index))[first_to_reach(start, values, seeds)]
@@ -107,9 +101,7 @@ def _precede_their_gradient(
 def _connected_with(
     index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], other_ops: Mask
 ) -> Mask:
-    """The late ops that are foreign, that lead to such, or that go on from such before another
-    gradient is made.
-    """
+    """The late ops that are foreign, lead to such, or follow such before another gradient."""
     n = len(index)
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(n), np.diff(start))
@@ -296,9 +288,7 @@ def _include_nested(outline: Outline, nodes: Mask) -> Mask:
 def _find_gradient_scopes(
     index: GraphIndex, outline: Outline, is_group: Mask
 ) -> dict[int, list[int]]:
-    """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for
-    those known.
-    """
+    """Scopes of scopes called after ops outside, "…/net/MatMul_grad", and ops; without known."""
     ops_by_scope: dict[int, list[int]] = {}
     for node, name in enumerate(outline.names):
         if not name.endswith(_GRAD) or is_group[node]:

@@ -133,9 +133,7 @@ class Outline:
 
     @cached_property
     def intervals(self) -> tuple[Ints, Ints, Ints]:
-        """(start, stop, order): all ops in a node, nested ones included, are
-        order[start[node]:stop[node]].
-        """
+        """(start, stop, order): all ops in a node, nested too: order[start[node]:stop[node]]."""
         return intervals(self.levels, self.parent, self.home)
 
     @cached_property
@@ -154,9 +152,7 @@ class Outline:
 
     @cached_property
     def children(self) -> Rows:
-        """For each node the nodes directly inside it, without those that are collapsed into
-        others.
-        """
+        """For each node the nodes directly inside it, without those collapsed into others."""
         nodes = np.flatnonzero(~self.is_collapsed)
         nodes = nodes[nodes > 0]
         around = self.parent[nodes]
@@ -174,9 +170,7 @@ class Outline:
         return np.sort(order[start[node] : stop[node]])
 
     def prefix(self, node: int) -> str:
-        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the
-        root.
-        """
+        """The prefix of ops' names drawn in a node: its scope's name and slash; "" at the root."""
         while self.members[node] > 0:
             node = int(self.parent[node])
         name = self.names[self.base[node]]
@@ -335,9 +329,7 @@ def _family(
 def _group_families(
     outline: Outline, family: npt.NDArray[np.uint8], of_op: npt.NDArray[np.uint8], scopes: int
 ) -> npt.NDArray[np.uint8]:
-    """A fold has the family of any of its members: they are alike. What has a label of its own
-    holds all sorts.
-    """
+    """A fold has the family of any member: they are alike. A labeled one holds all sorts."""
     some = np.zeros(len(outline), dtype=np.uint8)
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]

@@ -104,9 +104,7 @@ class CommHandler:
     def working(
         self, number: int, request: Any, what: str, done: int, total: int
     ) -> dict[str, object] | None:
-        """Return the message that says the progress of a request that has `wants_progress`; see
-        `Responder.working`.
-        """
+        """Return the message on the progress of a `wants_progress` request; see `working`."""
         if request.get("wants_progress") is not True:
             return None
         return {"type": "working", "id": number, "what": what, "done": done, "total": total}
@@ -153,9 +151,7 @@ class CommHandler:
 
 
 def _open_reply(what: Panel | Document, request: Request) -> dict[str, object]:
-    """The reply that makes the page show an editor's widget; `direction` applies to a new
-    editor.
-    """
+    """The reply that makes the page show an editor's widget; `direction` is a new editor's."""
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
         editor.view.direction = direction

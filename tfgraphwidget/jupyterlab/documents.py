@@ -62,9 +62,7 @@ def open_document(request: Mapping[str, object]) -> Document:
 
 
 def _name(editor: GraphEditor) -> None:
-    """Make it the kernel's variable `editor`, for a console, unless the user has another variable
-    of that name.
-    """
+    """Make it the kernel's variable `editor`, for a console, unless there is another one."""
     from IPython import get_ipython
 
     names = getattr(get_ipython(), "user_ns", {})
@@ -186,9 +184,7 @@ class Document:
         }
 
     def kinds(self) -> dict[str, object]:
-        """The formats to save it in (see `SaveFormat`), and the directory that names are relative
-        to.
-        """
+        """The formats to save it in (see `SaveFormat`), and the directory of relative names."""
         return {
             "kinds": [asdict(kind) for kind in self.exporter.formats()],
             "folder": str(self.exporter.folder),
@@ -233,9 +229,7 @@ class Document:
         }
 
     def _keep(self, path: Path, kind: SaveFormat) -> None:
-        """Note that a file holds the edits; if it is the opened file, they are not applied again
-        after a restart.
-        """
+        """Note that a file holds the edits; if it is the opened one, they are not made again."""
         if not kind.keeps:
             return
         self._saved = self._commands()
@@ -247,9 +241,7 @@ class Document:
     def _stored_edits(
         self, commands: tuple[Command, ...]
     ) -> tuple[list[dict[str, object]] | None, str]:
-        """The edits that the file does not hold, as JSON; or None, and why they cannot be
-        stored.
-        """
+        """The edits that the file lacks, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(commands[:base], self._base):
             return (

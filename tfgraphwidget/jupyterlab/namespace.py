@@ -170,9 +170,7 @@ def _create_editor(thing: object, variables: Namespace) -> GraphEditor:
 
 
 def _session_of(thing: object, variables: Namespace) -> Session | None:
-    """The session among the variables that runs a graph, if there is only one and no default
-    session.
-    """
+    """The only session among the variables that runs a graph, without a default session."""
     client = sys.modules.get("tensorflow.python.framework.ops")
     if (
         graph_kind(thing) != "tf.Graph"
@@ -280,9 +278,7 @@ class Panel:
 
 
 def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str:
-    """The name of an object's variable: the one it has, or a new one, `name_hint` with a number if
-    that is taken.
-    """
+    """The name of an object's variable: the one it has, or a new one after `name_hint`."""
     for name, value in [(name_hint, variables.get(name_hint)), *variables.items()]:
         if isinstance(name, str) and not name.startswith("_") and _is_same(value, thing):
             return name
@@ -292,9 +288,7 @@ def _assign_variable(variables: Namespace, name_hint: str, thing: object) -> str
 
 
 def _is_same(value: object, thing: object) -> bool:
-    """Whether it is the object, or a list of the same objects: undo and redo create new lists of an
-    edit's results.
-    """
+    """Whether it is the object, or a list of the same objects: undo and redo make new lists."""
     if type(value) is list and type(thing) is list and len(value) == len(thing):
         return all(a is b for a, b in zip(value, thing, strict=True))
     return value is thing

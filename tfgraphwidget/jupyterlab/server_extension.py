@@ -86,9 +86,7 @@ class KernelsHandler(APIHandler):
         manager: Any = self.kernel_manager
         sessions: Any = self.session_manager
         kernel_id = manager.start_kernel(
-            kernel_name=name,
-            cwd=str(folder),
-            env=sessions.get_kernel_env(path or "", file),
+            kernel_name=name, cwd=str(folder), env=sessions.get_kernel_env(path or "", file)
         )
         kernel = await ensure_async(manager.kernel_model(await ensure_async(kernel_id)))
         self.set_status(201)
@@ -137,9 +135,7 @@ def _parse_body(body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def _text(request: dict[str, Any], key: str) -> str | None:
-    """A text in a request; None without one. It becomes a name of the kernel's, or a part of its
-    environment.
-    """
+    """A text in a request, or None; it becomes a kernel's name, or a part of its environment."""
     value = request.get(key)
     if value is None:
         return None

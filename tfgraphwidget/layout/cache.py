@@ -36,9 +36,7 @@ class ScopeKey(NamedTuple):
 
 
 class LevelsKey(NamedTuple):
-    """The key of the shapes of a container's children: structure, rounded areas, which are open,
-    own shape.
-    """
+    """The key of the shapes of a container's children: structure, areas, open ones, own shape."""
 
     structure: bytes
     areas: bytes
@@ -47,9 +45,7 @@ class LevelsKey(NamedTuple):
 
 
 class DerivedKey(NamedTuple):
-    """A drawing made similar to an earlier one; `numbers` are the earlier numbers of its nodes, -1
-    for new ones.
-    """
+    """A drawing like an earlier one; `numbers` are its nodes' earlier numbers, -1 for new."""
 
     earlier: LayoutKey
     drawing: LayoutKey
@@ -65,9 +61,7 @@ class ExternalKey(NamedTuple):
 
 
 class PinnedKey(NamedTuple):
-    """A drawing of this width and height with some nodes at fixed places; `free` is the drawing
-    without them.
-    """
+    """A drawing of this size with some nodes at fixed places; `free` is one without them."""
 
     free: ContainerLayout
     width: float
@@ -113,9 +107,7 @@ class LayoutCache:
         )
 
     def add_fresh_results(self, other: LayoutCache) -> None:
-        """Take over the results that depend on no earlier drawing: structures, shapes and fresh
-        drawings.
-        """
+        """Take over what depends on no earlier drawing: structures, shapes, fresh drawings."""
         self.structures |= other.structures
         self.child_levels |= other.child_levels
         self.layouts |= {

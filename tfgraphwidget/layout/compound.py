@@ -264,9 +264,7 @@ class CompoundLayout:
         return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
-        """Return the shape of each open scope, from the outermost inwards; alike ones have one, and
-        it stays.
-        """
+        """Return the shape of each open scope, outermost first; alike ones have one that stays."""
         visible = self.visible
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
@@ -336,9 +334,7 @@ class CompoundLayout:
     def _external_layout(
         self, item: int, structure: Structure, level: int, layout_key: LayoutKey
     ) -> LayoutRecord:
-        """Return the layout by the user's callable, which runs once per container: it may be slow,
-        or random.
-        """
+        """Return the layout by the user's callable, run once per container as it may be slow."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         assert self.layout is not None
         key = ExternalKey(self.frame.right, tuple(names), layout_key)
@@ -350,9 +346,7 @@ class CompoundLayout:
     def _incremental_layout(
         self, item: int, structure: Structure, level: int, layout_key: LayoutKey
     ) -> LayoutRecord:
-        """Return the layout from the cache, or one similar to the most similar earlier layout of
-        the same scope.
-        """
+        """Return the cached layout, or one like the most similar earlier one of the same scope."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         previous = self._previous_layouts(item, names)
         cached_layout = find(previous, layout_key)
@@ -379,9 +373,7 @@ class CompoundLayout:
         return record
 
     def _previous_layouts(self, item: int, names: Sequence[str]) -> PreviousLayouts:
-        """Return the history of an open scope; one that has none begins with that of a scope that
-        is alike.
-        """
+        """Return the history of an open scope; a new one begins with that of one alike."""
         previous = self.cache.previous.get(self.scope_key[item])
         other = self.with_history.setdefault(self.alike[item], item)
         if previous is None:
@@ -417,9 +409,7 @@ class CompoundLayout:
         )
 
     def _title(self, item: int, structure: Structure) -> float:
-        """How far the title reaches into the inside of a scope, for lines that come in below it; 0
-        without any.
-        """
+        """How far a scope's title reaches inside, for lines that come in below it; 0 if none."""
         return float(self.frame.title[item]) if structure.has_entries else 0.0
 
 

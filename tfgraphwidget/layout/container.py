@@ -93,9 +93,7 @@ def _component_aspects(structure: Structure, sizes: Sequence[Size], aspect: floa
 def _previous_graph(
     previous: PreviousLayout | None, component: Component, base: int
 ) -> PreviousGraph | None:
-    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they
-    are the same.
-    """
+    """Return a component's earlier drawing and nodes' earlier numbers, None if the same."""
     layered_graph = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
     if not previous or not layered_graph:
         return None
@@ -134,9 +132,7 @@ def _relayout_component(
     columns: list[Column],
     number: Sequence[int] | None,
 ) -> ColumnAssembly | None:
-    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier
-    ones, other edges.
-    """
+    """Return the earlier drawing with other sizes and, if `number` maps the nodes, other edges."""
     if number is None:
         graph = replace(before, problem=problem)
         return ColumnAssembly(graph, stretch_columns(before, columns, graph))
@@ -187,9 +183,7 @@ def _combine(
 def _previous_packing(
     previous: PreviousLayout | None, kind: str, members: Sequence[int]
 ) -> PreviousPacking | None:
-    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members
-    are new.
-    """
+    """Return an earlier packing and each member's place in it (-1: none); None if mostly new."""
     pack = previous.drawing.packs.get(kind) if previous else None
     if not previous or not pack:
         return None

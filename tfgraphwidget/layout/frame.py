@@ -102,9 +102,7 @@ class Frame:
 
 
 def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
-    """The width of the title of each open scope in pixels: that of the widest title of all that are
-    alike.
-    """
+    """The title's width of each open scope in pixels: the widest of all that are alike."""
     is_scope = (visible.kind == CLOSED) | is_open
     is_like_open = np.isin(visible.alike, visible.alike[is_open])
     scopes = np.flatnonzero(is_scope & is_like_open)

@@ -16,10 +16,7 @@ from math import inf, isnan
 NODE_GAP, ROW_GAP = 12.0, 18.0
 TRACK = 6.0
 # From a row to the first track, from the last track to the next row (arrow heads).
-ABOVE, BELOW = (
-    7.0,
-    11.0,
-)
+ABOVE, BELOW = 7.0, 11.0
 PORT_GAP = 12.0
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0
@@ -41,9 +38,7 @@ def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:
 
 
 class Skyline:
-    """The lower side of all that stands so far: pieces [x[i], x[i + 1]) at `y[i]`, made by
-    something of `kind[i]`.
-    """
+    """The lower side of all so far: [x[i], x[i + 1]) is at `y[i]`, made by a `kind[i]`."""
 
     def __init__(self) -> None:
         self.x, self.y, self.kind = [-inf], [0.0], [BORDER]

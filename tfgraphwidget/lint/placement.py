@@ -8,13 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.rewrite import SetDevice
-from tfgraphwidget.graph import (
-    ORIGINS,
-    PLACEHOLDERS,
-    reachable_functions,
-    selectors,
-    traversal,
-)
+from tfgraphwidget.graph import ORIGINS, PLACEHOLDERS, reachable_functions, selectors, traversal
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Conversion, LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, REFUSED_BY_ONNX, REFUSED_BY_TFLITE, TFLITE

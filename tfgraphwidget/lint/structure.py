@@ -44,6 +44,7 @@ from tfgraphwidget.naming import (
     text_attribute,
     tried_before,
     valid_name,
+    words,
 )
 from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpDef
@@ -425,20 +426,9 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
                 )
 
 
-BROKEN = (
-    "missing-inputs",
-    "duplicate-names",
-    "invalid-names",
-    "wrong-ports",
-    "input-counts",
-    "input-dtypes",
-    "missing-results",
-    "input-order",
-    "cycles",
-    "loop-frames",
-    "missing-colocations",
-    "attributes",
-    "negative-shapes",
+BROKEN = words(
+    "missing-inputs duplicate-names invalid-names wrong-ports input-counts input-dtypes",
+    "missing-results input-order cycles loop-frames missing-colocations attributes negative-shapes",
 )
 """The codes of the rules of this module."""
 

@@ -57,9 +57,7 @@ MAX_DEPTH = 32  # calls in calls that an edit of the whole graph goes into: mode
 
 
 class CurrentGraph(Protocol):
-    """The graph that an edit is planned on: what an editor knows of it now. What takes time is a
-    method.
-    """
+    """The graph that an edit is planned on, as an editor knows it. Methods take time."""
 
     @property
     def source(self) -> Source:
@@ -75,9 +73,7 @@ class CurrentGraph(Protocol):
 
     @property
     def function(self) -> str:
-        """The name of the function whose body it is; "" for a graph, and for a function that no op
-        calls.
-        """
+        """The name of the function whose body it is; "" for a graph or a function not called."""
 
     @property
     def boundary(self) -> FunctionBoundary | None:
@@ -85,9 +81,7 @@ class CurrentGraph(Protocol):
 
     @property
     def opened_boundary(self) -> FunctionBoundary | None:
-        """The arguments and results of a function that was opened itself, which no op calls; None
-        for all else.
-        """
+        """The arguments and results of a function that was opened itself; else None."""
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -95,9 +89,7 @@ class CurrentGraph(Protocol):
 
     @property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name
-        them.
-        """
+        """The tensors that the graph lacks, by the signatures of the file that name them."""
 
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that signatures or callers name."""
@@ -119,11 +111,7 @@ class CurrentGraph(Protocol):
 
 
 class SourceContext:
-    """A graph of a source, or a function's body in it, as a `PlanContext`.
-
-    Args:
-        graph: The graph that is edited.
-    """
+    """A graph of a source, or a function's body in it, as a `PlanContext`."""
 
     depth = 0  # of the calls through which the graph was entered
 
@@ -172,9 +160,7 @@ class SourceContext:
 
     @cached_property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
-        """The tensors that the graph does not have, by the signatures of the file that name
-        them.
-        """
+        """The tensors that the graph lacks, by the signatures of the file that name them."""
         return self._graph.missing_tensors
 
     @cached_property
@@ -267,15 +253,11 @@ class SourceContext:
         return infer_patch_shapes(index, patch)
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:
-        """Return the TensorProto of a value. Raises GraphEditError where the tensor cannot have
-        it.
-        """
+        """Return the TensorProto of a value. Raises GraphEditError if it does not fit."""
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Return the values of tensors that depend on constants and variables only, computed in a
-        sandbox.
-        """
+        """Return values of tensors that depend on constants and variables, by a sandbox."""
         index = self.index
         variables = variables_among(index, needed_ops(index, (), tensors))
         values = self._present(variables) if variables else {}
@@ -311,9 +293,7 @@ class SourceContext:
 
 @dataclass(frozen=True, eq=False)
 class _Callee:
-    """The body of a function that an op calls, as the graph that an edit of the caller is planned
-    on.
-    """
+    """The body of a function that an op calls, as the graph of an edit of the caller."""
 
     source: Source
     body: Body

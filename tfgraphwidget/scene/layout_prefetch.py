@@ -23,9 +23,7 @@ _ALL = 12_000  # and of all such drawings together
 
 
 def candidates(scene: scenes.Scene, view_spec: ViewSpec) -> tuple[str, ...]:
-    """Return the closed scopes and groups whose insides take a while to lay out, the largest
-    first.
-    """
+    """Return the closed scopes and groups that take a while to lay out, largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
@@ -63,9 +61,7 @@ def prefetch(
 
 
 def _build_ahead(index: GraphIndex, view_spec: ViewSpec, cache: LayoutCache) -> scenes.Scene:
-    """A drawing that may come; what it is made of is put into the cache, and drawings to come stay
-    the same.
-    """
+    """A drawing that may come; its parts are put into the cache, so that it stays the same."""
     fork = cache.fork()
     scene = scenes.build(index, view_spec, cache=fork)
     cache.add_results(fork)

@@ -65,22 +65,14 @@ ITEM_FIELDS = (
     ("isolated", "u1", 0),  # 1: an op or closed scope without edges to others
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
     # UTF-8 of what is written instead of the name's last part; empty for the usual.
-    (
-        "label_bytes",
-        "u1",
-        0,
-    ),
+    ("label_bytes", "u1", 0),
 )
 # m edges. An end that is a container of the other end (or of both) is that container's border.
 EDGE_FIELDS = (
     ("source", "i4", 0),
     ("target", "i4", 0),
     # 1 more than the port of the border that it begins at; 0 for the end at a box.
-    (
-        "source_port",
-        "u1",
-        0,
-    ),
+    ("source_port", "u1", 0),
     ("target_port", "u1", 0),  # the same of the border that it ends at
     ("tensors", "u4", 0),  # how many tensors the line represents; 0 when it is control inputs only
     ("route_start", "u4", 0),  # m + 1 offsets into route
@@ -89,43 +81,23 @@ EDGE_FIELDS = (
     ("bytes", "f4", 0),  # of the largest tensor; 0 when unknown
     ("edge_label_start", "u4", 0),  # m + 1 offsets into edge_label_bytes
     # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown.
-    (
-        "edge_label_bytes",
-        "u1",
-        0,
-    ),
+    ("edge_label_bytes", "u1", 0),
 )
 # n items again, but for `selected_line`; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
     # Bit 0: an input is cut before it, bit 1: an output after it, bit 2: an input after it.
-    (
-        "mark",
-        "u1",
-        0,
-    ),
+    ("mark", "u1", 0),
     ("fresh", "u1", 0),  # 1: made by the last edit; 2: a closed scope that holds such ops
     # While comparing: 1 added, 2 changed, 3 removed, 4 renamed. A scope is what all in it is, or
     # else changed.
-    (
-        "differs",
-        "u1",
-        0,
-    ),
+    ("differs", "u1", 0),
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
     ("unused", "u1", 0),  # 1: edits have left it without consumers
     # Of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS.
-    (
-        "effects",
-        "u1",
-        0,
-    ),
+    ("effects", "u1", 0),
     # While coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none.
-    (
-        "tint",
-        "u1",
-        0,
-    ),
+    ("tint", "u1", 0),
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
     ("value_start", "u4", 0),  # n + 1 offsets into value_bytes
@@ -244,9 +216,6 @@ def build(
     Args:
         layout: a callable like those of networkx, or None for the layered layout.
         cache: the layout cache of the earlier scene, see `layout.compound.place`.
-
-    Returns:
-        The scene.
     """
     visible_graph = build_visible_graph(index, view_spec)
     positions = place(
@@ -345,9 +314,7 @@ def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDAr
 
 
 def box_of(scene: Scene, name: str) -> int | None:
-    """The op, else the scope or group, of that name in a scene; with a slash at the end, the
-    scope.
-    """
+    """The op, else the scope or group, of that name in a scene; with a slash, the scope."""
     item_of_key = {
         key: item
         for key, item in keys(scene.names, scene.kind).items()
@@ -357,9 +324,7 @@ def box_of(scene: Scene, name: str) -> int | None:
 
 
 def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash at the end where there is such
-    an op, too.
-    """
+    """The name that an item is pinned by: a scope's has a slash where an op has it too."""
     name = scene.names[item]
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
@@ -411,9 +376,6 @@ def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str])
 
     Args:
         tint: The color number of each item, see `scene.coloring.scales`.
-
-    Returns:
-        The paint with the encoding.
     """
     note = _encode_texts(notes)
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])

@@ -103,9 +103,7 @@ def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
 
 
 def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, int]]:
-    """(op, port) of each tensor that an op reads, in the order of its inputs, then what it waits
-    for.
-    """
+    """(op, port) of each tensor that an op reads, in order, then what it waits for."""
     tensors: dict[int, tuple[str, int]] = {}
     waits: list[tuple[str, int]] = []
     for source, _, data in graph.in_edges(name, data=True):
@@ -157,9 +155,7 @@ def _colocations(nodes: Iterable[NodeDef], now: Now) -> Iterator[str]:
 
 
 def _beside(value: bytes, now: Now) -> bytes:
-    """A value of `_class`, which names the op to stand beside as it is called now; empty for one
-    that was left out.
-    """
+    """A value of `_class`, with the present name of the op to stand beside, or empty."""
     if not value.startswith(_LOC):
         return value
     name = now.get(value.removeprefix(_LOC).decode(errors="replace"), "")

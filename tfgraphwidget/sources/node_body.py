@@ -33,9 +33,7 @@ class Library(Protocol):
         """The FunctionDef of that name; KeyError when there is none."""
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph that the functions came with,
-        and no nodes.
-        """
+        """A GraphDef with versions and library of the graph of the functions, and no nodes."""
 
     def versions(self) -> VersionDef:
         """The versions of that graph."""
@@ -99,9 +97,7 @@ class NodeBody:
 
     @cached_property
     def typing(self) -> Typing:
-        """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers
-        them.
-        """
+        """Dtypes from OpDefs and attributes; shapes from attributes, or TensorFlow's inference."""
         return NodeTyping(
             self.protos, OpTypes(self.function), self._all_functions, self.library.versions
         )
@@ -150,9 +146,7 @@ class NodeBody:
         return self.saved_runners
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the function library of the graph it came with, and no
-        nodes.
-        """
+        """A GraphDef with versions and function library of the graph it is of, and no nodes."""
         return self.library.envelope()
 
     def versions(self) -> VersionDef:

@@ -73,9 +73,7 @@ def stored_nodes(data: bytes) -> Sequence[NodeDef]:
 
 
 def node_records(records: list[bytes], parsed: Sequence[NodeDef] | None = None) -> NodeRecords:
-    """NodeDefs, given as bytes, that are parsed when they are looked at, unless they are `parsed`
-    already.
-    """
+    """NodeDefs given as bytes, parsed when they are looked at, unless `parsed` already."""
 
     def parse(some: list[bytes]) -> list[NodeDef]:
         nodes: list[NodeDef] = tf_protos.GraphDef.FromString(join_records(some)).node[:]

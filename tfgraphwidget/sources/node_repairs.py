@@ -70,9 +70,7 @@ def readable_nodes(
 
 
 def _has_ambiguous_names(nodes: NodeDefs) -> bool:
-    """Whether an op has no name, or one that an input would read as that of another op, of a tensor
-    or of a wait.
-    """
+    """Whether an op has no name, or one that an input would read as another op's or a tensor's."""
     names = nodes.rows.names
     # All names at once, which is ten times as fast; a name with a line break in it may be looked at
     # in vain.
@@ -132,9 +130,7 @@ def _name_each_once(nodes: Sequence[NodeDef]) -> Iterator[str]:
 
 
 def _sort_inputs(nodes: Sequence[NodeDef]) -> Iterator[str]:
-    """Put the control inputs of NodeDefs after the tensors that they read; yield a sentence if any
-    was before one.
-    """
+    """Put the control inputs of NodeDefs after their tensors; yield a sentence if any was not."""
     changed = []
     for node in nodes:
         texts = list(node.input)
@@ -182,9 +178,7 @@ def _fill_in_inputs(nodes: MutableSequence[NodeDef], types: OpTypes) -> Iterator
 
 
 def _stand_in(op: str, port: int, slots: Sequence[tuple[NodeDef, int]], types: OpTypes) -> NodeDef:
-    """An op that gives a tensor which is missing, of the dtype that its first consumer takes, or
-    that ops wait for.
-    """
+    """An op that gives a missing tensor, of the first consumer's dtype, or that ops wait for."""
     stand_in: NodeDef = tf_protos.NodeDef(op="NoOp")
     stand_in.attr[MISSING_INPUT].s = as_input(op, port).encode()
     if port >= 0:

@@ -80,9 +80,7 @@ class Body(Protocol):
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
     def nodes(self, skip: int = 0) -> Sequence[NodeDef]:
-        """The NodeDefs after the first `skip` ones, in graph order, under the names they are shown
-        by.
-        """
+        """The NodeDefs after the first `skip` ones, in graph order, under the shown names."""
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
@@ -139,56 +137,38 @@ class ImportedGraph:
 
 
 class StoredData(Protocol):
-    """The data of a file beside its graph, read without importing the graph; `files.stored_data`
-    implements it.
-    """
+    """The data of a file beside its graph, without an import; see `files.stored_data`."""
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of the value of the variable of that handle op. Raises SessionRefused when
-        there is none.
-        """
+        """The shape of the value of the variable of that handle op. Raises SessionRefused."""
 
     @property
     def has_values(self) -> bool:
         """Whether there is a checkpoint."""
 
     def key(self, handle: str) -> str | None:
-        """The name of the value in the checkpoint of the variable of that handle op; None when
-        there is none.
-        """
+        """The name in the checkpoint of that handle op's variable; None when there is none."""
 
     def variable_name(self, handle: str) -> str:
-        """The name of the variable of that handle op: that of its object, where the file stores
-        objects.
-        """
+        """The name of that handle op's variable: its object's, where the file stores objects."""
 
     def twins(self, handle: str) -> tuple[str, ...]:
-        """The other handle ops of a variable that functions read by that one: Keras exports each
-        variable twice.
-        """
+        """The other handle ops of a variable that functions read: Keras exports each twice."""
 
     def dtype(self, handle: str) -> str:
-        """The dtype of the value of the variable of that handle op. Raises SessionRefused when
-        there is none.
-        """
+        """The dtype of the value of the variable of that handle op. Raises SessionRefused."""
 
     def value(self, handle: str) -> np.ndarray:
-        """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when
-        there is none.
-        """
+        """The value of that handle op's variable, as a numpy array. Raises SessionRefused."""
 
     def meta(self) -> MetaGraphDef:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def gradient(self, kind: str) -> SavedGradient | None:
-        """The gradient of a tf.custom_gradient, by what its ops name it; None for one that the file
-        does not have.
-        """
+        """The gradient of a tf.custom_gradient, by its name in ops; None if the file lacks it."""
 
     def folder(self) -> Path | None:
-        """The directory of a SavedModel with all its files; None for other files, and when one is
-        missing.
-        """
+        """The directory of a SavedModel, complete; None for other files."""
 
     def assets(self) -> Mapping[str, Asset] | None:
         """The asset files of a SavedModel by their names in "assets"; None for other files."""
@@ -197,24 +177,16 @@ class StoredData(Protocol):
         """The tags of the graph that was chosen of a SavedModel; empty for other files."""
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        """The names in the checkpoint under which the value of the variable of that handle op is;
-        empty without one.
-        """
+        """The names in the checkpoint of the value of that handle op's variable; empty for none."""
 
     def other_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a SavedModel that come from another checkpoint, by their names
-        in its own.
-        """
+        """Readers of a SavedModel's values from another checkpoint, by their names in its own."""
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of all values that the checkpoint has, by their names in it; empty without a
-        checkpoint.
-        """
+        """Readers of all values in the checkpoint, by their names in it; empty without one."""
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that created an op of the graph or of a function; empty if the file
-        does not say.
-        """
+        """The lines of Python that created an op of the graph or a function; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -261,9 +233,7 @@ class SavedEditor:
 
 
 class StoredCaptures(Protocol):
-    """What a function captured that was written to a file; `functions.stored_function` implements
-    it.
-    """
+    """What a function captured that was written to a file; see `functions.stored_function`."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -279,9 +249,7 @@ class StoredCaptures(Protocol):
     def entries(
         self,
     ) -> Iterable[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
-        """As they were written: the op, the kind, and what reads each value that entries of the
-        kind name.
-        """
+        """As written: the op, the kind, and a reader of each value that the kind's entries name."""
 
 
 def with_trust(code: str) -> str:

@@ -22,9 +22,7 @@ _WHERE = (
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an error of TensorFlow or Python that says what is wrong, at most 300
-    characters.
-    """
+    """The line of a TensorFlow or Python error that says what is wrong, at most 300 characters."""
     try:
         text = str(error.message if isinstance(error, OpError) else error)
     except Exception:

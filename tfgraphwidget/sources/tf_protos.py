@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tfgraphwidget.graph import DTYPE_NAMES
+from tfgraphwidget.naming import words
 from tfgraphwidget.tensorflow_modules import (
     installed_folder,
     installed_version,
@@ -79,28 +81,10 @@ _FILES = (
     "protobuf/tensor_bundle.proto",
     "protobuf/trackable_object_graph.proto",
 )
-_NAMES = frozenset(
-    (
-        *(
-            "AssetFileDef",
-            "AttrValue",
-            "BundleEntryProto",
-            "BundleHeaderProto",
-            "ControlFlowContextDef",
-            "FunctionDef",
-        ),
-        *(
-            "FunctionDefLibrary",
-            "GradientDef",
-            "GraphDebugInfo",
-            "GraphDef",
-            "MetaGraphDef",
-            "NodeDef",
-            "OpDef",
-        ),
-        *("OpList", "QueueRunnerDef", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo"),
-        *("TrackableObjectGraph", "VariableDef"),
-    )
+_NAMES = words(
+    "AssetFileDef AttrValue BundleEntryProto BundleHeaderProto ControlFlowContextDef FunctionDef",
+    "FunctionDefLibrary GradientDef GraphDebugInfo GraphDef MetaGraphDef NodeDef OpDef OpList",
+    "QueueRunnerDef SaverDef SavedModel SignatureDef TensorInfo TrackableObjectGraph VariableDef",
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
 _COLLECTIONS = {
@@ -114,50 +98,11 @@ _COLLECTIONS = {
     "queue_runners": "QueueRunnerDef",
 }
 REFERENCE = 100  # so much more is the DataType of a reference to a tensor
-DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
-    *(
-        "invalid",
-        "float32",
-        "float64",
-        "int32",
-        "uint8",
-        "int16",
-        "int8",
-        "string",
-        "complex64",
-        "int64",
-        "bool",
-    ),
-    *(
-        "qint8",
-        "quint8",
-        "qint32",
-        "bfloat16",
-        "qint16",
-        "quint16",
-        "uint16",
-        "complex128",
-        "float16",
-        "resource",
-    ),
-    *(
-        "variant",
-        "uint32",
-        "uint64",
-        "float8_e5m2",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e4m3b11fnuz",
-    ),
-    *("float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"),
-)
 _SERIALIZED = re.compile(r"AddSerializedFile\((b(['\"]).*\2)\)$", re.MULTILINE)
 
 
 class MessageClasses(NamedTuple):
-    """The classes of the three messages that hold graphs; TensorFlow's own, or `summary_schema`'s
-    parts of them.
-    """
+    """The classes of the three messages with graphs: TensorFlow's, or `summary_schema`'s."""
 
     GraphDef: type[Any]  # of one of two pools: TensorFlow's classes, or those of `summary_schema`
     MetaGraphDef: type[Any]
@@ -171,9 +116,7 @@ def message_classes() -> MessageClasses:
 
 
 def registered_op(op_type: str) -> OpDef | None:
-    """The OpDef of an op type, or None: TensorFlow's registry once it is imported, else those that
-    this package has.
-    """
+    """The OpDef of an op type, or None: TensorFlow's once it is imported, else this package's."""
     if is_loaded():
         registered: OpDef | None = import_module("tensorflow.python.framework.op_def_registry").get(
             op_type
@@ -192,9 +135,7 @@ def _op_definitions() -> dict[str, OpDef]:
 
 
 def op_docstring(op_type: str) -> str:
-    """The docstring of an op type's function in `tf.raw_ops`; "" for an op that is not
-    TensorFlow's.
-    """
+    """The docstring of an op type's function in `tf.raw_ops`; "" for another's op."""
     if is_loaded():
         text = getattr(getattr(import_module("tensorflow").raw_ops, op_type, None), "__doc__", None)
         return inspect.cleandoc(text or "")
@@ -223,7 +164,7 @@ def dtype_names() -> dict[int, str]:
     One that this package does not know has the name that the installed release gives it:
     DT_FLOAT4_E2M1FN is float4_e2m1fn. Others have none.
     """
-    names = dict(enumerate(DTYPES[1:], 1))
+    names = dict(enumerate(DTYPE_NAMES[1:], 1))
     for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
         if 0 < value.number < REFERENCE:
             names.setdefault(value.number, value.name.removeprefix("DT_").lower())
@@ -276,9 +217,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def array_of(tensor_proto: TensorProto) -> np.ndarray:
-    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged
-    one.
-    """
+    """The numpy array of a TensorProto, of any size. TypeError or ValueError if damaged."""
     from tfgraphwidget.graph import tensor_values
 
     return tensor_values.tensor_array(
@@ -303,9 +242,7 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
 
 
 def set_tensor(tensor: TensorProto, value: object, dtype: str) -> bool:
-    """Set a TensorProto, as that of a large constant, to what `tensor_of` makes of a value; whether
-    that can be done.
-    """
+    """Set a TensorProto, as a large constant's, to what `tensor_of` makes; whether it can be."""
     from tfgraphwidget.graph import tensor_values
 
     array = tensor_values.to_array(value, dtype)
@@ -327,18 +264,14 @@ def string_tensor(text: str) -> TensorProto:
 
 
 def graph_def_version() -> int:
-    """The newest version of GraphDefs that TensorFlow reads; as long as it is not imported, that of
-    `_RELEASE`.
-    """
+    """The newest version of GraphDefs that TensorFlow reads; before its import, `_RELEASE`'s."""
     if is_loaded():
         return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
     return _GRAPH_DEF_VERSION
 
 
 def tensorflow_version() -> str:
-    """The release of TensorFlow that is installed, "2.21.0"; if none is, that of which this package
-    has the ops.
-    """
+    """The installed release of TensorFlow, "2.21.0"; without one, that of this package's ops."""
     if is_loaded():
         return str(import_module("tensorflow").__version__)
     return installed_version() or _RELEASE
@@ -355,9 +288,7 @@ def is_tensorflow_loaded() -> bool:
 
 
 def collection_message(key: str) -> type[Message] | None:
-    """The message class that the entries of a collection in a MetaGraphDef are, by the collection's
-    key, or None.
-    """
+    """The message class of the entries of a MetaGraphDef's collection, by its key, or None."""
     if is_loaded():
         result: type[Message] | None = import_module(
             "tensorflow.python.framework.ops"
@@ -376,9 +307,7 @@ def checkpoint_reader(prefix: str) -> CheckpointReader:
 
 
 class OldCheckpoint:
-    """A checkpoint as TensorFlow 0.x wrote it, in one file, which TensorFlow reads; else as
-    `TensorBundle`.
-    """
+    """A TensorFlow 0.x checkpoint of one file, which TensorFlow reads; else as `TensorBundle`."""
 
     def __init__(self, prefix: str) -> None:
         self._reader = checkpoint_reader(prefix)

@@ -46,9 +46,7 @@ def read_variable_def(
 
 
 def is_same_variable(one: object, other: object) -> bool:
-    """Whether two objects are one resource variable; a Keras variable is the `tf.Variable` that it
-    holds.
-    """
+    """Whether two objects are one resource variable; Keras variables hold a `tf.Variable`."""
     handles = [
         getattr(getattr(each, "value", None), "handle", getattr(each, "handle", None))
         for each in (one, other)
@@ -96,9 +94,7 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
 
 
 def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[ContextDef, ...]:
-    """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are
-    not in the graph.
-    """
+    """The control flow contexts of a MetaGraphDef, without those of what the graph lacks."""
     contexts: list[ContextDef] = []
     for key in (key for key in ("while_context", "cond_context") if key in meta.collection_def):
         message: Any = tf_protos.collection_message(key)
@@ -113,9 +109,7 @@ def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[Contex
 def read_runners(
     meta: MetaGraphDef, ops_there: Container[str]
 ) -> tuple[tuple[str, QueueRunnerDef], ...]:
-    """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the
-    graph.
-    """
+    """(collection key, QueueRunnerDef) of a MetaGraphDef's runners of queues in the graph."""
     runners: list[tuple[str, QueueRunnerDef]] = []
     for key in sorted(meta.collection_def):
         if tf_protos.collection_message(key) is not tf_protos.QueueRunnerDef:

@@ -7,9 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import lazy_module, tf
-from tfgraphwidget.tf_types import (
-    LibraryFunction,
-)
+from tfgraphwidget.tf_types import LibraryFunction
 
 c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
 c_api_util = lazy_module("tensorflow.python.framework.c_api_util")

@@ -211,9 +211,6 @@ def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
 def registered_kernels(op_type: str) -> Any:
     """Return the KernelDefs of the kernels that this process has for an op type.
 
-    Args:
-        op_type: The op type, such as "MatMul".
-
     Private: `tensorflow.python.framework.kernels`. There is no public list of kernels.
     """
     return kernels.get_registered_kernels_for_op(op_type).kernel

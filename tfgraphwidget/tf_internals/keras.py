@@ -7,9 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
-from tfgraphwidget.tf_types import (
-    KerasModel,
-)
+from tfgraphwidget.tf_types import KerasModel
 
 graph_view = lazy_module("tensorflow.python.checkpoint.graph_view")
 context = lazy_module("tensorflow.python.eager.context")

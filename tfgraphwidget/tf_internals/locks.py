@@ -14,9 +14,7 @@ from weakref import WeakSet
 
 from tfgraphwidget.cancellation import held_back, sets_right
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import (
-    Graph,
-)
+from tfgraphwidget.tf_types import Graph
 
 _watched: WeakSet[Graph] = WeakSet()
 

@@ -7,11 +7,7 @@ from operator import methodcaller
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
-from tfgraphwidget.tf_types import (
-    ControlFlowContext,
-    Graph,
-    Operation,
-)
+from tfgraphwidget.tf_types import ControlFlowContext, Graph, Operation
 
 context = lazy_module("tensorflow.python.eager.context")
 control_flow_state = lazy_module("tensorflow.python.ops.control_flow_state")
@@ -30,10 +26,6 @@ def set_control_flow_context(
     owner: Graph | Operation, innermost: ControlFlowContext | None
 ) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
-
-    Args:
-        owner: The graph or the op.
-        innermost: The innermost context; None for none.
 
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no
     public method.
@@ -93,9 +85,6 @@ def gradient_loop_state(context: ControlFlowContext) -> object:
 
 def set_gradient_loop_state(context: Any, state: object) -> None:
     """Set the state that connects the loop of a gradient to its forward loop.
-
-    Args:
-        state: The state; None for none.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
     """

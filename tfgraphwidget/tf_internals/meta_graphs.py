@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf
-from tfgraphwidget.tf_types import (
-    GraphDef,
-    MetaGraphDef,
-)
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 meta_graph = lazy_module("tensorflow.python.framework.meta_graph")
 SavedModelLoader = lazy_class("tensorflow.python.saved_model.loader_impl", "SavedModelLoader")

@@ -7,11 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import as_any, tf
-from tfgraphwidget.tf_types import (
-    AttrValue,
-    Operation,
-    Tensor,
-)
+from tfgraphwidget.tf_types import AttrValue, Operation, Tensor
 
 _cached_inputs: Callable[[tf.Operation], Any] = attrgetter("_inputs_val")
 

@@ -12,11 +12,7 @@ from typing import Any
 
 from tfgraphwidget.tensorflow_modules import as_any, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_internals.locks import release_locks
-from tfgraphwidget.tf_types import (
-    ClosableSession,
-    ConfigProto,
-    Session,
-)
+from tfgraphwidget.tf_types import ClosableSession, ConfigProto, Session
 
 c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
 session_ops = lazy_module("tensorflow.python.ops.session_ops")

@@ -7,10 +7,7 @@ from collections.abc import Callable
 
 from tfgraphwidget.tensorflow_modules import as_any, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_internals.functions import FuncGraph
-from tfgraphwidget.tf_types import (
-    Tensor,
-    VariableDef,
-)
+from tfgraphwidget.tf_types import Tensor, VariableDef
 
 ref_variable = lazy_module("tensorflow.python.ops.ref_variable")
 resource_variable_ops = lazy_module("tensorflow.python.ops.resource_variable_ops")

@@ -57,9 +57,7 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, facts: OpFacts, ops: Iterable[int]) -> list[str]:
-    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index
-    lives.
-    """
+    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached for the index."""
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, facts, op)) for op in ops]
 
@@ -128,9 +126,7 @@ def _constant(node: NodeDef, name: str) -> str:
 
 
 def format_constant(tensor: TensorProto) -> str:
-    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512,
-    10]".
-    """
+    """Format the value of a small TensorProto, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     is_small = math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
@@ -249,9 +245,7 @@ def assign_badges(
 def _pairs(
     index: GraphIndex, facts: OpFacts, outline: Outline, sums: Sums, items: Items
 ) -> tuple[Ints, Ints]:
-    """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the
-    item's inputs.
-    """
+    """(item that reads, auxiliary op) of all badges, each once, by item and order of inputs."""
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
     edges = np.flatnonzero((facts.constant_kind[producer] > 0) & (facts.constant_kind[reader] == 0))

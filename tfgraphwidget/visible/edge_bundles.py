@@ -206,9 +206,7 @@ def _borders(parent: Ints, is_open: Mask, a: Ints, b: Ints) -> tuple[Ints, Ints]
 def _assign_ports(
     borders: tuple[Ints, Ints], row: Ints, data: EdgePairs, border_count: int
 ) -> tuple[Ints, Ints, Ints]:
-    """The ports at both ends of each segment, -1 at a box; and per border how many ports tensors
-    have there.
-    """
+    """The ports at both ends of each segment, -1 at a box; and how many ports borders have."""
     count = max(len(data.op), 1)
     # Each row comes to a border once, and goes on from there.
     crossings = np.sort((borders[1].astype(np.int64) * count + row)[borders[1] >= 0])
@@ -378,9 +376,7 @@ _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 def tensor_sizes(
     index: GraphIndex, lines: EdgeBundles
 ) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
-    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask
-    for.
-    """
+    """Return (bytes, labels) of bundles; 0 and "" where unknown or where there are too many."""
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1

@@ -91,9 +91,6 @@ def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) 
 
     Args:
         hidden: The names of hidden scopes and ops.
-
-    Returns:
-        Which ops are shown.
     """
     nodes, ops = _hidden_masks(index, outline, hidden)
     for level in outline.levels[1:]:

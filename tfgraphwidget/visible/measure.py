@@ -34,9 +34,7 @@ _MOST = 200
 
 
 class _Advances(dict[str, int]):
-    """Letter -> advance; those that are not in the table are judged by what Unicode says of them,
-    once.
-    """
+    """Letter -> advance; one that is not in the table is judged by Unicode, once."""
 
     def __missing__(self, letter: str) -> int:
         self[letter] = advance = _estimate_advance(letter)
@@ -72,9 +70,7 @@ def text_width(text: str) -> float:
 
 
 def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of
-    the beginning.
-    """
+    """The width of each text at a size of 1, float64 (n,); of very long ones the beginning's."""
     beginnings = [text[:_MOST] for text in texts]
     all_text = "".join(beginnings)
     codes = np.frombuffer(all_text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -128,9 +124,7 @@ def shorten(text: str, room: float) -> str:
 
 
 def _ranges_of(text: str) -> tuple[str, ...]:
-    """The shorter ways to write "layer_0 … layer_2": the second name without the parts that the
-    first begins with.
-    """
+    """The shorter ways to write "layer_0 … layer_2": the second name without parts of the first."""
     first, _, last = text.partition(f" {ELLIPSIS} ")
     pairs = enumerate(zip(first, last, strict=False))
     alike = next((at for at, (one, other) in pairs if one != other), min(len(first), len(last)))
@@ -233,9 +227,7 @@ def _doublings(visible: VisibleGraph) -> Lengths:
 def _fill_rows(
     visible: VisibleGraph, badges: Indexes, width: Lengths, room: Lengths
 ) -> tuple[Ints, Lengths]:
-    """The row of each badge in its box, and where it begins in it: one after the other as far as
-    the width of a row goes.
-    """
+    """The row of each badge in its box, and where it begins in it, row by row."""
     around = visible.parent[badges]
     rank = badges - visible.child_start[around]
     row, left = np.zeros(len(badges), dtype=np.int32), np.zeros(len(badges))

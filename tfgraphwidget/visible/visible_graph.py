@@ -149,9 +149,7 @@ class VisibleGraph:
 
     @cached_property
     def alike(self) -> Ints:
-        """A number per item, equal for siblings of equal structure, and for such children of scopes
-        that are alike.
-        """
+        """A number per item, equal for siblings of equal structure and in scopes that are alike."""
         result = np.zeros(len(self), dtype=np.int32)
         start = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2)).tolist()
         for first, stop in pairwise(start[1:]):
@@ -337,9 +335,7 @@ def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
 
 
 def _find_isolated(index: GraphIndex, boxes: Items) -> Mask:
-    """Which ops and closed scopes have no edges of the graph, drawn or not, to ops outside of
-    them.
-    """
+    """Which ops and closed scopes have no edges of the graph, drawn or not, to other ops."""
     isolated = ~boxes.open
     for edges in (index.inputs, index.controls):
         reader = np.repeat(boxes.item, np.diff(edges.start))

@@ -109,9 +109,7 @@ class CloneRequests:
         return cast("Preview", self._editor._core.executor.preview(command))  # of a clone
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
-        """The state that the part holds, which is what a copy with nothing shared gets of its
-        own.
-        """
+        """The state that the part holds: what a copy with nothing shared gets of its own."""
         everything = self._preview(
             self._command(dataclasses.replace(form, variables="own", others=()), "own")
         )

@@ -23,9 +23,7 @@ _COLUMNS = ("parameters", "flops", "bytes", "time")
 
 
 class CostRequests:
-    """Answers to Costs. Columns are computed once for each graph, and times once for each
-    measurement.
-    """
+    """Answers Costs. Columns are computed once per graph, times once per measurement."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
@@ -93,9 +91,7 @@ class CostRequests:
 
 
 def _computing(index: GraphIndex) -> Mask:
-    """The ops that results depend on: initializers, savers and summaries of constants cost nothing
-    in a step.
-    """
+    """The ops that results depend on: initializers, savers and summaries cost nothing in a step."""
     fed = find_op_facts(index).depends_on_input
     return backward(index, np.flatnonzero(fed)) if fed.any() else np.ones(len(index), bool)
 

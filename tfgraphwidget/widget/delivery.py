@@ -50,9 +50,7 @@ class Delivery:
         self._sizes: OrderedDict[Key, int] = OrderedDict()  # of those whose messages are kept
 
     def repeat(self, number: int, request: object) -> bool:
-        """Send the reply to a request again, if it was answered before, so that it must not be
-        handled again; whether it was.
-        """
+        """Send the reply again if the request was answered before; return whether it was."""
         key = _key(number, request)
         if key not in self._messages:
             return False
@@ -65,9 +63,7 @@ class Delivery:
     def reply(
         self, number: int, request: object, content: dict[str, object], buffers: list[bytes]
     ) -> None:
-        """Send the reply to a request, with the id, -1 if it has none, and the bytes that travel
-        beside it, and keep it.
-        """
+        """Send and keep the reply to a request, with its id, -1 if it has none, and its bytes."""
         messages, size = split(content, buffers)
         key = _key(number, request)
         if key != _NO_KEY and number >= 0:
@@ -81,9 +77,7 @@ class Delivery:
 
 
 def _key(number: int, request: object) -> Key:
-    """What is equal for the same request only, also if a page counts its requests from the start
-    again.
-    """
+    """What is equal for the same request only, also if a page counts again from the start."""
     try:
         return number, hash(json.dumps(request, sort_keys=True))
     except (RecursionError, TypeError, ValueError):  # no request, so it is refused each time

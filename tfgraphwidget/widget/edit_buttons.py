@@ -380,13 +380,7 @@ BUTTONS: Mapping[str, EditButton] = {
         group="Clean up",
         keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency "
         "optimization",
-        fields=(
-            FormField(
-                "also",
-                "Also",
-                hint=f"A list of other op types: {_ALSO}",
-            ),
-        ),
+        fields=(FormField("also", "Also", hint=f"A list of other op types: {_ALSO}"),),
     ),
     "rename": EditButton(
         "Rename",
@@ -471,9 +465,7 @@ _OTHER_FORMS: Mapping[str, tuple[type[DataclassInstance], tuple[FormField, ...]]
             FormField("variables", "Variables", texts=("own copies", "shared with original")),
             FormField("others", "", kind="states"),
             FormField(
-                "init",
-                "Values",
-                texts=("current values", "initial values", "uninitialized"),
+                "init", "Values", texts=("current values", "initial values", "uninitialized")
             ),
             FormField("placeholders", "New placeholders for inputs", folded=True),
             FormField("reseed", "New random seeds", folded=True),
@@ -523,9 +515,7 @@ its fields.
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
-    """The panel's buttons with the command of each, in their order; the fields of their forms are
-    complete.
-    """
+    """The panel's buttons with the command of each, in order; their forms' fields are complete."""
     ordered = sorted(BUTTONS.items(), key=lambda pair: pair[1].order)
     return tuple((name, _complete_button(name, button)) for name, button in ordered)
 

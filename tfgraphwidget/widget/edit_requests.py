@@ -60,9 +60,7 @@ _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
 
 
 class EditRequests:
-    """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the
-    difference shown.
-    """
+    """Makes the edits that a panel asks for; keeps offered fixes and the shown difference."""
 
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
         self._editor, self._namespace = editor, namespace
@@ -73,9 +71,7 @@ class EditRequests:
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> tuple[str, str]:
-        """Make the edit of a form; what was done, in a sentence or more, and the op that was made.
-        Raises GraphEditError.
-        """
+        """Make the edit of a form; what was done, and the op made. Raises GraphEditError."""
         before = self._editor.history.done
         report = self._call(request, self._editor)()
         return self._outcome(report, before), _new_op(report) if request.command in _MAKING else ""
@@ -93,9 +89,7 @@ class EditRequests:
         return p.PreviewedEdit(text=count, notes=notes, names=names)
 
     def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
-        """The call of an editor's method that a request describes, bound to its arguments. Raises
-        GraphEditError.
-        """
+        """The bound call of an editor's method that a request describes. Raises GraphEditError."""
         registration = registry.registration_of(request.command)
         assert registration is not None  # a message has the name of a command
         method = attrgetter(registration.kind.call_name())(editor)
@@ -114,9 +108,7 @@ class EditRequests:
         return partial(method, *call.args, **call.kwargs)
 
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
-        """The first arguments; the selection where nothing is named and the call needs
-        something.
-        """
+        """The first arguments; the selection where none is named and the call needs one."""
         parts = request.what
         named = [
             name
@@ -145,9 +137,7 @@ class EditRequests:
         return outcome_text(steps[-1].sentence if steps else "", report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
-        """The reply for a refusal, with a button for each way out, which represents the line of
-        Python.
-        """
+        """The reply for a refusal, with a button for each way out, of which it has the Python."""
         argument = str(getattr(error, "argument", ""))
         ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
@@ -165,9 +155,7 @@ class EditRequests:
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
     def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
-        """What rules find in the graph, with a button for each edit that fixes something; and the
-        signatures.
-        """
+        """What rules find in the graph, each with a button that fixes it; and the signatures."""
         signatures = tuple(self.signature_rows())
         if isinstance(request, p.ListSignatures):
             return p.SignatureList(signatures)
@@ -302,9 +290,7 @@ class EditRequests:
     # What the drawing shows of it
 
     def compare(self, *, show: bool, before: object = None, name: str = "") -> None:
-        """Show what differs from another graph of that name, or from this one as it was opened; or
-        no differences.
-        """
+        """Show what differs from another graph of that name, or from the opened one; or nothing."""
         self._comparison = name or "the original graph"
         self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
@@ -312,9 +298,7 @@ class EditRequests:
         self._editor.view.difference = self._difference
 
     def optimize(self) -> str:
-        """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a
-        sentence or two.
-        """
+        """Compare with what TensorFlow's graph optimizer makes of the graph; what it did."""
         result, index = self._editor.passes.grappler(), self._editor._core.index
         self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
         counts = {
@@ -338,9 +322,7 @@ class EditRequests:
             self.compare(show=True, before=self._before, name=self._comparison)
 
     def comparison(self) -> str:
-        """What the graph is compared with; "" of a difference that a cell has assigned, and while
-        none is shown.
-        """
+        """What the graph is compared with; "" of a cell's difference, and while none is shown."""
         is_own = self._difference is not None and self._editor.view.difference is self._difference
         return self._comparison if is_own else ""
 
@@ -366,9 +348,7 @@ class EditRequests:
         )
 
     def probe(self, name: str, feeds: dict[str, object]) -> str:
-        """Run the graph for the outputs of an op, or of the selected ones; what was found, in a
-        sentence.
-        """
+        """Run the graph for the outputs of an op, or of the selected ones; what was found."""
         probe = self._editor.probe(name or selection_of(self._editor), feeds)
         outputs = [stats for stats in probe.values() if stats.shape is not None]
         if len(outputs) == 1:
@@ -436,9 +416,7 @@ def _new_op(report: Edits) -> str:
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without
-    outputs.
-    """
+    """The dtype and static shape of a tensor as it is drawn; "" of an op without outputs."""
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)

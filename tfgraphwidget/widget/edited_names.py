@@ -40,9 +40,7 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
 
 
 def planned_names(index: GraphIndex, report: Edits) -> tuple[str, ...]:
-    """The ops that an edit would remove or change, as `edited_names` has those that it has
-    changed.
-    """
+    """The ops that an edit would remove or change, as `edited_names` has changed ones."""
     planned = dict.fromkeys(
         name for name in (*report.removed, *report.changed) if name in index.ids
     )

@@ -81,18 +81,14 @@ class Exporter:
 
     @property
     def folder(self) -> Path:
-        """The directory to save in: that of the file, or of the SavedModel's directory; else the
-        working directory.
-        """
+        """The directory to save in: the file's, or that around a SavedModel; else the current."""
         if self.path is None:
             return Path.cwd()
         inside = not self.path.is_dir() and is_saved_model(self.path)
         return self.path.parent.parent if inside else self.path.parent
 
     def formats(self) -> list[SaveFormat]:
-        """The formats that can be chosen, each with a name that is proposed, or with the reason why
-        it cannot be.
-        """
+        """The formats that can be chosen, each with a proposed name, or why it cannot be chosen."""
         return [reply_on_page(each) for each in list_save_formats(self._editor, self.path)]
 
     def save(
@@ -211,10 +207,7 @@ class Exporter:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(
-                f"{target}{ending}",
-                **boundary,
-                frozen=frozen,
-                **parse_options(options),
+                f"{target}{ending}", **boundary, frozen=frozen, **parse_options(options)
             )
         reports = [
             notice
@@ -267,7 +260,5 @@ def _size(path: Path) -> str:
 
 
 def _notice(warning: Warning | str) -> str:
-    """What a warning says, in the words of the page; its text would have lost what differs
-    there.
-    """
+    """What a warning says, in the page's words; its text would have lost what differs."""
     return on_page(warning.args[0] if isinstance(warning, Warning) else warning)

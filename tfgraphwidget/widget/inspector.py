@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.graph import FunctionRef, control_flow
 from tfgraphwidget.runtime.measure import images as pixels
-from tfgraphwidget.sources import (
-    TensorDescription,
-)
+from tfgraphwidget.sources import TensorDescription
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.replies import describe_stats, image
 from tfgraphwidget.widget.untrusted_ops import effect_sentences
@@ -30,9 +28,7 @@ class Inspector:
         self._editor = editor
 
     def inspect(self, name: str, value_of: Callable[[str], p.TensorValue | None]) -> p.InspectReply:
-        """The wiring of an op or a scope; `value_of` is what the last probe found of a tensor.
-        Raises UnknownName.
-        """
+        """The wiring of an op or scope; `value_of` is what a probe found. Raises UnknownName."""
         description = self._editor.inspect(name)
         alike = self._editor._core.view.alike(description.name)
         first = description.outputs[0].shape if description.op_type and description.outputs else ""

@@ -47,9 +47,7 @@ def user_namespace() -> Namespace:
 
 
 def code_for_cell(code: str, source: Source) -> str:
-    """A script with the variables of the notebook's cells where it says what was opened, as far as
-    they hold it.
-    """
+    """A script that names the notebook's variables, as far as they hold what was opened."""
     variables = [(name, value) for name, value in user_namespace().items() if isinstance(name, str)]
     names = {
         id(value): name
@@ -78,9 +76,7 @@ def is_variable(thing: object) -> bool:
 
 
 def class_names(thing: object) -> list[str]:
-    """Module and name of the class of an object, and of those that it inherits from; "" for one
-    that has none.
-    """
+    """Module and name of an object's class and of its bases; "" for one that has none."""
     return [_qualified_name(cls) for cls in _MRO(type(thing))]
 
 

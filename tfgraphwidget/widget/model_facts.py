@@ -92,10 +92,7 @@ class ModelFacts:
     def _is_found(self) -> bool:
         """Whether all is known of the graph as it is now."""
         core = self._editor._core
-        return self._cache is not None and self._cache[:2] == (
-            core.index,
-            core.executor.signatures,
-        )
+        return self._cache is not None and self._cache[:2] == (core.index, core.executor.signatures)
 
     def _boundary(self) -> _Boundary:
         core = self._editor._core

@@ -117,9 +117,7 @@ class OpRequests:
         return tuple(likely[:_MOST_LIKELY])
 
     def describe(self, request: p.Describe) -> p.FormReply:
-        """The fields of the form of an op type or a function. Raises GraphEditError for an unknown
-        one.
-        """
+        """The fields of the form of an op type or function. Raises GraphEditError for others."""
         dtypes = self._dtypes(request.command, request.what)
         function: object = request.name
         if request.function:
@@ -191,9 +189,7 @@ def _summary(op_type: str) -> str:
 
 
 def _taken_over(op_type: str, node: NodeDef, count: int) -> str | None:
-    """The attributes of an op that one of another type takes over, as Python; None if it needs
-    others.
-    """
+    """The attributes that an op of another type takes over, as Python; None if it needs others."""
     arguments = {argument: attribute for attribute, argument in argument_names(op_type).items()}
     attributes = {}
     for parameter in parameters(op_type, count):

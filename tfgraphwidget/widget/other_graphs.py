@@ -32,9 +32,7 @@ _MOST_ENTRIES = 2000  # of a folder
 
 
 class OtherGraphs:
-    """Answers what a page asks about other graphs, and adds them. The last files that were dropped
-    are in memory.
-    """
+    """Answers what a page asks about other graphs, and adds them; keeps the last dropped files."""
 
     def __init__(self, editor: GraphEditor, exporter: Exporter) -> None:
         self._editor, self._exporter = editor, exporter
@@ -54,9 +52,7 @@ class OtherGraphs:
                 return self.upload(request)
 
     def upload(self, request: p.Upload) -> p.UploadReply:
-        """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of
-        order.
-        """
+        """Take a piece of a file. Raises GraphEditError for too large or disordered ones."""
         if request.size > _MOST_BYTES:
             raise GraphEditError(
                 f"{request.name!r} has {format_size(request.size)}, and a page sends "
@@ -85,18 +81,14 @@ class OtherGraphs:
         return p.UploadReply(received, request.name)
 
     def locate(self, request: p.Locate) -> p.KernelPath:
-        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the
-        kernel cannot read.
-        """
+        """The path to type for a file or folder of Jupyter. Raises UnknownName where unreadable."""
         folder = self._exporter.folder
         path = path_from(resolve_path(request.path, request.root, folder), folder)
         others = {*self._dropped, *(name for name, _, _ in graphs_in(user_namespace()))}
         return p.KernelPath(f"./{path}" if path in others else path)
 
     def names(self) -> p.Sources:
-        """The variables of the notebook that hold another graph than this one, and the files beside
-        it.
-        """
+        """The variables of the notebook that hold another graph, and the files beside it."""
         own = (self._editor, self._editor._core.source.graph, self._editor._core.source.session)
         sources = [
             p.Source(name, kind)
@@ -135,9 +127,7 @@ class OtherGraphs:
         )
 
     def add(self, request: p.Add) -> tuple[str, str]:
-        """Add another graph; what was done, in words, and the item to bring into view. Raises
-        GraphEditError.
-        """
+        """Add another graph; what was done, and the item to bring into view, or GraphEditError."""
         source, session = self._find(request.source)
         pairs = dict(zip(request.inputs, request.tensors, strict=False))
         connect = {tensor: other_tensor for tensor, other_tensor in pairs.items() if other_tensor}
@@ -150,15 +140,11 @@ class OtherGraphs:
         )
 
     def comparable(self, name: str) -> object:
-        """The object that a file or variable name means, as `editor.diff` takes it. Raises
-        UnknownName.
-        """
+        """The object that a file or variable name means to `editor.diff`. Raises UnknownName."""
         return self._find(name)[0]
 
     def _files(self) -> list[str]:
-        """The files and SavedModels of the folder that can be opened, but for the one that is
-        shown.
-        """
+        """The files and SavedModels of the folder that can be opened, without the shown one."""
         try:
             with os.scandir(self._exporter.folder) as entries:
                 names = [entry.name for entry in islice(entries, _MOST_ENTRIES) if _is_graph(entry)]
@@ -185,10 +171,7 @@ class OtherGraphs:
             return thing, next(sessions, None) if kind == "tf.Graph" else None
         here = self._exporter.folder  # the kernel of a document does not run beside its file
         # A path that is copied from the file browser begins at the server's root.
-        above = (
-            here,
-            *here.parents,
-        )
+        above = (here, *here.parents)
         for path in (
             here / parse_path(name, "source"),
             *(folder / name.lstrip("/") for folder in above),
@@ -208,9 +191,7 @@ class OtherGraphs:
 
 
 def _is_graph(entry: os.DirEntry[str]) -> bool:
-    """Whether it has the name of a file that can be opened, or is a folder that holds such a
-    one.
-    """
+    """Whether it has the name of a file that can be opened, or is a folder with such a file."""
     if not entry.is_dir():
         return entry.name.lower().endswith(file_suffixes())
     return any(Path(entry, name).is_file() for name in main_files())

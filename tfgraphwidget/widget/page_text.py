@@ -104,8 +104,6 @@ def _value_on_page(value: Any) -> Any:
 
 
 def control(method: str) -> str:
-    """What the control of the page says that does what a method of the editor does; "" if it has
-    none.
-    """
+    """What the page's control says that does what an editor's method does; "" without one."""
     button = BUTTONS.get(_COMMANDS.get(method, method))
     return button.name if button else CONTROLS.get(method, "")

@@ -95,9 +95,7 @@ class Pane:
         return codec.encode(number, protocol.Working(what, done, total))
 
     def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:
-        """The user has canceled a request: restore the view and the selection, unless an edit was
-        made already.
-        """
+        """A request was canceled: restore the view and the selection, unless an edit was made."""
         if before is not None:
             unchanged = before.restore()
         else:  # The request was done, or had not begun.
@@ -118,12 +116,9 @@ def is_of_left_pane(message: object) -> bool:
 
 
 def _failure(error: BaseException) -> protocol.Refusal:
-    """The person sees what went wrong; the traceback goes to the kernel's log, not into the
-    panel.
-    """
+    """The person sees what went wrong; the traceback goes to the log, not the panel."""
     logging.getLogger("traitlets").error("tfgraphwidget: a request failed", exc_info=error)
     text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
     return protocol.Refusal(
-        f"{type(error).__name__} in the kernel: {text}; History says what was done before it.",
-        (),
+        f"{type(error).__name__} in the kernel: {text}; History says what was done before it.", ()
     )

@@ -22,9 +22,7 @@ _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
 def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureReply, list[bytes]]:
-    """A picture with a name for its file; GraphEditError for one that is too large for a browser,
-    and as below.
-    """
+    """A picture with a file name; GraphEditError for one too large for a browser, and as below."""
     data = picture_file(editor, request)
     if len(data) > _MOST_BYTES:
         raise GraphEditError(
@@ -62,9 +60,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
 
 
 def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether a screen can show this area: there is no screen of one by a million pixels, nor of
-    none.
-    """
+    """Whether a screen can show this area: none has one by a million pixels, or none."""
     if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
         return False
     return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

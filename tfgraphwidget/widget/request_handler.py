@@ -123,16 +123,14 @@ class RequestHandler:
 
     @property
     def _current_drawing(self) -> _Drawing | None:
-        """What was drawn last for panes of this shape; None if that is not the graph or the view
-        any more.
-        """
+        """What was drawn last for panes of this shape; None if graph or view have changed."""
         view = self._core.view
         drawing = self._drawings.get(view.aspect)
         # Other cells have added ops since, or another view has opened a scope, hidden or moved
         # something.
         is_current = (
             drawing
-            and drawing.scene.index is self._editor._core.index
+            and drawing.scene.index is self._core.index
             and drawing.view_spec == view.view_spec
         )
         return drawing if is_current else None
@@ -178,7 +176,7 @@ class RequestHandler:
             case p.DescribeModel():
                 return self._model.describe(request)
             case p.FindEditOps(step):
-                names = edited_names(self._editor._core.index, self._core.executor.history, step)
+                names = edited_names(self._core.index, self._core.executor.history, step)
                 return p.EditOps(self._core.view.with_closed_groups(names))
             case p.Palette():
                 return self._ops.palette(request)
@@ -320,9 +318,7 @@ class RequestHandler:
             )
 
     def _apply_edit(self, request: p.Edit) -> Answer:
-        """The reply to an edit, with what the panels show of it: one message, and one revision for
-        other views.
-        """
+        """The reply to an edit, with what the panels show of it: one message and one revision."""
         focus = new_op = ""
         was_drawn, history = self._is_drawn(request.inspected), self._core.executor.history
         with self._core.listeners.collect():
@@ -335,7 +331,7 @@ class RequestHandler:
             renamed = (
                 ()
                 if is_nothing
-                else renamed_prefixes(self._core.executor.renamed, self._editor._core.index)
+                else renamed_prefixes(self._core.executor.renamed, self._core.index)
             )
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
@@ -442,7 +438,7 @@ class RequestHandler:
         return re.sub(rf"'[^']*/{re.escape(name[1:])}", lambda _: name, on_page(notice))
 
     def _state(self) -> p.State:
-        editor, executor, index = self._editor, self._core.executor, self._editor._core.index
+        editor, executor, index = self._editor, self._core.executor, self._core.index
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
@@ -466,7 +462,7 @@ class RequestHandler:
             selected_variables=count_variables(index, selection.ids) if selection else 0,
             selected_trainable=count_trainable(index, selection.ids) if selection else 0,
             values=executor.default_init(),
-            proposal=editor._core.executor.free_scope(),
+            proposal=self._core.executor.free_scope(),
             undo=history.done[-1].line if history.done else "",
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
@@ -477,9 +473,9 @@ class RequestHandler:
             explained=self._edits.explanations(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
-            colors=editor._core.coloring.names,
+            colors=self._core.coloring.names,
             legend=self._inspector.legend(),
-            hidden=editor._core.view.hidden_ops,
+            hidden=self._core.view.hidden_ops,
             direction=editor.view.direction,
             likely=self._likely,
             pinned=len(self._core.view.pinned),
@@ -502,8 +498,6 @@ def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
 
 
 def _selection_text(selection: Selection | None) -> str:
-    """The Python that gives a selection; of a list of names too long to read, what also gives
-    it.
-    """
+    """The Python that gives a selection; for a list of names too long to read, another one."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"

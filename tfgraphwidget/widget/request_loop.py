@@ -30,17 +30,13 @@ _LOOK_EVERY = 0.5  # seconds between two looks whether the kernel is still there
 
 
 class Responder(Protocol):
-    """Makes the reply to each request; all that it returns is ready to be sent, with the id of the
-    request.
-    """
+    """Makes the reply to each request; all that it returns can be sent, with the request's id."""
 
     def answer(self, number: int, request: object) -> Message:
         """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too."""
 
     def refuse(self, number: int, request: object, error: BaseException) -> Message:
-        """The reply to a request that could not be handled, with the reason; nothing of it is left
-        half done.
-        """
+        """The reply to a request that could not be handled; nothing of it is left half done."""
 
     def working(
         self, number: int, request: object, what: str, done: int, total: int
@@ -60,9 +56,7 @@ class RequestLoop:
         self._delivery = Delivery(sender)
 
     def receive(self, number: int, request: object) -> None:
-        """Answer a request, with its id, or -1 if it has none, when its turn comes, and return
-        then.
-        """
+        """Answer a request, with its id or -1 if it has none, when its turn comes."""
         run_on_main_thread(
             lambda: self._answer(number, request), lambda: self._tell(number, request, "", 0, 0)
         )
@@ -90,9 +84,7 @@ class RequestLoop:
         return reply
 
     def _send(self, number: int, request: object, reply: Message) -> None:
-        """Send a reply, or why it cannot be sent: the comm would drop the exception, and the page
-        wait for ever.
-        """
+        """Send a reply, or why it cannot be sent; the comm would let the page wait for ever."""
         try:
             self._delivery.reply(number, request, *reply)
         except Exception as error:

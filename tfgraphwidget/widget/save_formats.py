@@ -224,9 +224,7 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
 
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
-    """The outputs that a frozen graph keeps where none are marked: those without consumers. None
-    where some are.
-    """
+    """The outputs that a frozen graph keeps where none are marked; None where some are."""
     if (
         editor._core.executor.boundary is not None
         or editor._core.view.boundary[1]
@@ -298,16 +296,12 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
 
 
 def is_saved_model(path: Path) -> bool:
-    """Whether a path is a SavedModel's directory, or the saved_model.pb in it with variables beside
-    it.
-    """
+    """Whether a path is a SavedModel's directory, or its saved_model.pb with variables beside."""
     return path.is_dir() or (path.stem == "saved_model" and (path.parent / "variables").is_dir())
 
 
 def output_stem(path: Path) -> str:
-    """The beginning of proposed file names for the file that was opened: for a SavedModel, the
-    directory's name.
-    """
+    """The beginning of proposed file names: the file's, or a SavedModel's directory's name."""
     if path.stem == "saved_model" and is_saved_model(path):
         return path.parent.name or path.stem
     return path.name if path.is_dir() else path.stem

@@ -188,9 +188,7 @@ _MOST_REASONS = 5
 
 
 def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
-    """The first ops that fit a query, the nearest first, and how many there are in how many scopes;
-    and name scopes.
-    """
+    """The first ops that fit a query, nearest first, their number and scopes; and name scopes."""
     pattern = query.pattern_in(request.text)
     if pattern:
         return _search_pattern(editor, pattern, request.limit)
@@ -254,9 +252,7 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
 
 
 def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
-    """Select, hide or show only what a query finds; whether the drawing is another now. Raises
-    GraphEditError.
-    """
+    """Select, hide or show what a query finds; whether that changes the drawing."""
     ops, old = editor.find(request.text), editor.selection
     match request.use:
         case "hide":

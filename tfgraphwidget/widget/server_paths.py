@@ -25,9 +25,6 @@ def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
         root: The root as the page knows it, "~" for the home directory; "" if it does not know it.
         folder: The working directory of the kernel; None for the current one.
 
-    Returns:
-        The absolute path.
-
     Raises:
         UnknownName: If this machine does not have the file, or the path is the root and `root` is
             "".

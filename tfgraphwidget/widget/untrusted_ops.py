@@ -26,9 +26,7 @@ _DEEDS = {
 
 
 def untrusted_sentences(editor: GraphEditor) -> str:
-    """What ops of the file may do beside computing, and when to trust it; "" if none does, or if it
-    is trusted.
-    """
+    """What ops of the file may do beside computing, and when to trust it; "" if none does."""
     if editor.source.trusted:
         return ""
     trust, index = editor._core.source.trust, editor._core.navigator.outermost.index
@@ -47,9 +45,7 @@ def untrusted_sentences(editor: GraphEditor) -> str:
 
 
 def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
-    """What an op, or the ops of a scope, do beside computing, unless the file is trusted: the first
-    few sentences.
-    """
+    """What an op, or a scope's ops, do beside computing, unless the file is trusted."""
     view = editor._core.view
     untrusted = untrusted_ops(view.index, editor._core.source.trust)
     if not untrusted.by_op:

@@ -43,9 +43,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 
 class ValueForms:
-    """Which placeholders need values, the values of a form, what was fed last; and values as
-    variables.
-    """
+    """Which placeholders need values, a form's values, what was fed last; values as variables."""
 
     def __init__(self, editor: GraphEditor, namespace: KernelNamespace, exporter: Exporter) -> None:
         self._editor, self._namespace, self._exporter = editor, namespace, exporter

@@ -80,9 +80,7 @@ class GraphWidget(anywidget.AnyWidget):
             self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
 
     def close(self) -> None:
-        """Show nothing any more, and follow no editor; the editor makes another widget when it is
-        to be shown.
-        """
+        """Show nothing any more, and follow no editor, which makes another widget when shown."""
         super().close()
         editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
         if editor is not None:
@@ -91,9 +89,7 @@ class GraphWidget(anywidget.AnyWidget):
                 editor._core.listeners.remove(self._follow)
 
     def catch_up(self) -> None:
-        """Take in what others have added to the graph or written to its file; views then ask for
-        the new drawing.
-        """
+        """Take in what others have added to the graph or its file; views then ask for it."""
         self._pane.catch_up()
 
     def _compare_beside(self, other: object) -> None:
@@ -134,9 +130,7 @@ class GraphWidget(anywidget.AnyWidget):
         self.document = b"" if beside is None else beside.document()
 
     def _follow(self) -> None:
-        """Take over what the editor says; views ask again when they see a revision that no reply of
-        theirs named.
-        """
+        """Take over what the editor says; views ask again at a revision that is not theirs."""
         editor = self._editor
         self.inputs, self.outputs = editor._core.view.boundary
         self.selection = editor.selection.ops if editor.selection is not None else ()

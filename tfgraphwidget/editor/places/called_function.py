@@ -106,9 +106,7 @@ class CalledFunction:
     def _set_trainable(
         self, edition: runtime.functions.edited_function.Edition
     ) -> runtime.functions.edited_function.Edition:
-        """The body with the trainable variables that the graph has: a body has no variables but the
-        graph's.
-        """
+        """The body with the trainable variables that the graph has: a body has none of its own."""
         graph = self.root.index.collections.get(TRAINABLE)
         if self._trainable is graph and self._trained_last is edition:
             return edition
@@ -153,9 +151,7 @@ class CalledFunction:
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
     def fit(self, patch: edits.Patch) -> edits.Patch:
-        """The patch with what it changes in the graph that calls the function. Raises
-        GraphEditError.
-        """
+        """The patch with its changes in the graph that calls it. Raises GraphEditError."""
         if not _changes_ops(patch):
             change = self._at_root(patch)
             return self._of_root(patch.with_notes(*change.report.notes), change)
@@ -231,9 +227,7 @@ class CalledFunction:
         return replace(patch, caller=self.caller.refit(patch.caller, steps))
 
     def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
-        """The patch of a file's graph, removing also the functions that it leaves without callers,
-        if one is broken.
-        """
+        """The patch of a file's graph; removes functions left without callers if one is broken."""
         root = self.root
         # Of a SavedModel, in which functions have names, too.
         has_objects = bool(root.source.signatures)
@@ -257,9 +251,7 @@ class CalledFunction:
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: edits.Patch) -> edits.Patch:
-        """The changes of the graph by a patch that changes no op here: signatures, and which
-        variables train.
-        """
+        """The changes of the graph by a patch that changes no op: signatures, what is trainable."""
         change = edits.Patch(signature_edits=patch.signature_edits)
         for edit in patch.signature_edits:
             if isinstance(edit, edits.NewSignature):
@@ -367,9 +359,7 @@ def _changes_ops(patch: edits.Patch) -> bool:
 
 
 def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch | None:
-    """The part of a patch of `place` that changes `target`, which calls it; None when it does
-    not.
-    """
+    """What a patch of `place` changes in `target`, which calls it; None when nothing."""
     while place is not target and isinstance(place, CalledFunction) and patch.caller is not None:
         place, patch = place.caller, patch.caller
     return patch if place is target else None

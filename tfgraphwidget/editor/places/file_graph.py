@@ -34,9 +34,7 @@ def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
 
 
 def _with_initializers(index: GraphIndex) -> GraphIndex:
-    """The graph with those variables that TensorFlow 1 can make: a file's saved objects have no
-    initializers.
-    """
+    """The graph with those variables that TensorFlow 1 can make, which have initializers."""
     variables = tuple(
         variable for variable in index.variable_defs if variable.initializer in index.ids
     )
@@ -223,9 +221,7 @@ class FileGraph(OpenedFunction):
         return graph
 
     def _tables_of_checkpoint(self) -> dict[str, str]:
-        """The hash tables that the file's own restoring ops fill, and no initializer: original name
-        to present name.
-        """
+        """The hash tables that only the file's own restoring ops fill: original to present name."""
         stored = self.source.stored
         is_importable = self.source.revive is not None and not self.source.live_refusal
         if stored is None or stored.folder() is None or not is_importable:
@@ -235,9 +231,7 @@ class FileGraph(OpenedFunction):
         return {op: new_names.get(op, op) for op, kind in first if kind.startswith("Mutable")}
 
     def _contents_of_tables(self) -> dict[str, object]:
-        """The contents of these tables by their present names, which are known once the original
-        was imported.
-        """
+        """The contents of these tables by present names, known once the original is imported."""
         tables, revive = self._tables_of_checkpoint(), self.source.revive
         if not tables or revive is None:
             return {}
@@ -331,9 +325,7 @@ class FileGraph(OpenedFunction):
         return self._open_present_file().live_refusal if refusal and self.patches else refusal
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the present names of their handles after its
-        edits.
-        """
+        """Readers of a file's values of variables, by the handles' present names after edits."""
         stored, origins = self.source.stored, dict[str, str | Callable[[], object]]()
         for patch in patches:
             origins |= {new: origins.pop(old, old) for old, new in patch.renamed}

@@ -66,9 +66,7 @@ _Stamp = tuple[Any, int, int, int]
 
 @dataclass(frozen=True)
 class _Reading:
-    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its
-    stamp by then.
-    """
+    """A graph as it was read: its index, how many of its ops are in it or left out, its stamp."""
 
     index: GraphIndex
     ops: int
@@ -133,9 +131,7 @@ class LiveGraph:
     def __init__(
         self, root: Holder, file: ImportedFile | None = None, body: Body | None = None
     ) -> None:
-        """Read the graph; `body` is the file as it was imported, with the edits that were made in
-        it.
-        """
+        """Read the graph; `body` is the file as imported, with the edits that were made in it."""
         source = root.source
         self._root, self.source, self.file = root, source, file
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
@@ -249,9 +245,7 @@ class LiveGraph:
         )
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
-        """Read the graph, and store the result in one step: if reading fails, nothing has
-        changed.
-        """
+        """Read the graph, and store it in one step: if reading fails, nothing has changed."""
         base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         file_members = self._reading.index.collections if self._objectless else {}
@@ -378,18 +372,14 @@ class LiveGraph:
         return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
-        """Let the session follow a graph that was put back after its renewal; it keeps what it
-        holds now.
-        """
+        """Let the session follow a graph that was put back after its renewal; values stay."""
         if renewal.is_done:
             again = self._renewal()
             if again:
                 again.apply()
 
     def _initialize(self, patch: Patch) -> None:
-        """Give variables that an edit adds what a closed session held, or what their initializers
-        compute.
-        """
+        """Give variables that an edit adds what a closed session held, or their initial values."""
         session = self.source.session
         closed = None if self.file is None else self.file.closed
         closed_values = {} if closed is None else closed.variables
@@ -467,16 +457,12 @@ class LiveGraph:
             )
 
     def _renewal(self) -> sessions.Renewal | None:
-        """The state of the session, to be transferred when it is renewed; None without a
-        session.
-        """
+        """The state of the session, to be transferred at its renewal; None without a session."""
         session = self.source.session
         return None if session is None else sessions.Renewal.read(session, self.graph())
 
     def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
-        """Read what the session holds under keys that a patch renames; what loads it and returns
-        what is lost.
-        """
+        """Read what the session holds under keys that a patch renames; what loads it again."""
         session, graph = self.source.session, self.graph()
         if not patch.renamed:
             return tuple
@@ -571,17 +557,13 @@ class LiveGraph:
         return self.file is not None and any(each is patch for each in self.file.patches)
 
     def _can_revert_live(self, patch: Patch) -> bool:
-        """Whether TensorFlow's graph can become what the file was: nothing comes back that it has
-        never had.
-        """
+        """Whether TensorFlow's graph can become what the file was: nothing new comes back."""
         inverse = patch.inverse()
         is_gone = bool(inverse.add.nodes or inverse.add.functions or inverse.order)
         return not is_gone and edits.replace_fixed_ops(self.index, inverse) is inverse
 
     def _check_only_file_ops(self, patch: Patch) -> None:
-        """Raise GraphEditError when other code has added ops since the import: a file cannot have
-        them.
-        """
+        """Raise GraphEditError when other code has added ops since the import of the file."""
         assert self.file is not None
         names = set(self._imported.names)
         for later in reversed(self.file.patches):
@@ -625,9 +607,7 @@ class LiveGraph:
         return inverse, losses
 
     def _revert_in_file(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
-        """Undo an edit that was made in the file: the graph is a file again, and its session is
-        closed.
-        """
+        """Undo an edit that was made in the file: the graph is a file again, without session."""
         assert self.file is not None
         self._check_only_file_ops(patch)
         file, losses = self._return_to_file(steps)
@@ -668,9 +648,7 @@ class LiveGraph:
         return True
 
     def _changed_op(self) -> str | None:
-        """The first op that reads other tensors than when it was imported, by an edit that no undo
-        has taken back.
-        """
+        """The first op that reads other tensors than when imported, by an edit not undone."""
         before = {node.name: list(node.input) for node in self._imported.nodes}
         pairs = ((node.name, list(node.input)) for node in self.index.nodes if node.name in before)
         return next((name for name, inputs in pairs if inputs != before[name]), None)
@@ -744,9 +722,7 @@ class LiveGraph:
         return self.index.reserved
 
     def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:
-        """Sentences on changes that TensorFlow cannot follow, in a session that was renewed or
-        not.
-        """
+        """Sentences on changes that TensorFlow cannot follow, in a renewed session or another."""
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (not renewed or self.source.session is None):

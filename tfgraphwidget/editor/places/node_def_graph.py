@@ -104,9 +104,7 @@ class NodeDefGraph:
 
 
 def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners: no
-    TensorFlow has them.
-    """
+    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners."""
     after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
     extras = after.extras
     if add.contexts or remove.contexts:

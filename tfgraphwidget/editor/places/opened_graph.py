@@ -116,9 +116,7 @@ class OpenedGraph:
         origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
-        """Apply a patch and load the values of new variables, as steps of an edit; see
-        `LiveGraph.apply`.
-        """
+        """Apply a patch and load new variables' values, as steps; see `LiveGraph.apply`."""
         return self.place.apply(patch, steps, load=load, origin=origin, renew=renew)
 
     def revert(
@@ -184,9 +182,7 @@ class OpenedGraph:
         )
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the present names of their handles after its
-        edits.
-        """
+        """Readers of a file's values of variables, by the handles' present names after edits."""
         return self.place.value_readers(patches)
 
     def take_saved_values(self) -> None:

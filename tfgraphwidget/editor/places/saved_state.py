@@ -27,9 +27,7 @@ class SavedState:
         self.edits: tuple[Patch, ...] | None = None
 
     def names(self, edits: Sequence[Patch]) -> dict[str, str]:
-        """The names that ops had when the editor was written, by those that they have after these
-        edits.
-        """
+        """The names that ops had when the editor was written, by those after these edits."""
         saved = self._source.saved_editor
         if saved is None:
             return {}

@@ -54,9 +54,7 @@ class BoundaryInputs:
         return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())
 
     def instead(self, into: str) -> dict[Tensor, str]:
-        """The input that copies in a scope read in place of each tensor from outside; "" for the
-        original itself.
-        """
+        """The input that copies in a scope read for each outside tensor; "" for the original."""
         prefix = f"{into}/" if into else ""
         read = dict.fromkeys(self.cut, "")
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
@@ -150,9 +148,7 @@ def boundary_inputs(
 def _placeholder_with_default(
     index: GraphIndex, op: int, port: int, name: str, names: set[str]
 ) -> list[NodeDef]:
-    """The placeholder for a tensor; that of one with a constant default has it too, after a copy
-    of the constant.
-    """
+    """The placeholder for a tensor, with its constant default, after a copy of the constant."""
     node = placeholder(index, op, port, name)
     sources = index.input_lists[op] if index.types[op] == "PlaceholderWithDefault" else []
     if not sources or index.types[sources[0]] not in CONSTANTS:
@@ -206,9 +202,7 @@ def _replacements(
 def _check_fit(
     index: GraphIndex, old: tuple[int, int], target: GraphIndex, new: tuple[int, int]
 ) -> None:
-    """Raise unless what reads the one tensor can read the other: dtype, static shape, and the same
-    loops around.
-    """
+    """Raise unless one tensor can replace the other: dtype, static shape, the same loops."""
     (a, port), (b, other_port) = old, new
     dtypes = index.dtypes(a)[port], target.dtypes(b)[other_port]
     names = f"{index.names[a]}:{port}", f"{target.names[b]}:{other_port}"
@@ -247,9 +241,7 @@ def _check_fit(
 
 
 def compatible(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown
-    dimension.
-    """
+    """Whether two static shapes can be the same; None is an unknown rank or dimension."""
     if one is None or other is None:
         return True
     return len(one) == len(other) and all(

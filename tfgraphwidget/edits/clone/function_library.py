@@ -41,9 +41,7 @@ def with_lasting_names(index: GraphIndex) -> GraphIndex:
     functions: list[FunctionDef] = []
 
     def rename(name: str) -> None:
-        """Name a function after its body, in which the functions that it calls are renamed
-        already.
-        """
+        """Name a function after its body, whose called functions are renamed already."""
         body = index.extras.function(name)
         for called in _direct_calls(body, index):
             if called not in names:
@@ -240,9 +238,7 @@ def _stateful_functions(bodies: dict[str, FunctionDef], index: GraphIndex) -> se
 
 
 def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) -> dict[str, str]:
-    """A free key for each that state in the bodies is kept under; an op without one has its
-    name.
-    """
+    """A free key for each key of state in the bodies; an op without one has its name."""
     keys: dict[str, str] = {}
     for key in dict.fromkeys(
         shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)
@@ -254,9 +250,7 @@ def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) ->
 def _renamed_function(
     body: FunctionDef, names: Mapping[str, str], keys: Mapping[str, str]
 ) -> FunctionDef:
-    """A FunctionDef under its new name, calling others under theirs, with its state under new
-    keys.
-    """
+    """A FunctionDef under its new name, with renamed calls, and state under new keys."""
     copy = type(body)()
     copy.CopyFrom(body)
     copy.signature.name = names[body.signature.name]

@@ -149,15 +149,11 @@ class NodeCopier:
 
     @cached_property
     def _stand_ins(self) -> dict[str, str]:
-        """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits
-        for the other.
-        """
+        """Op -> the op of a tensor read in place of one of its own, which is waited for instead."""
         return {op: split_input(text)[0] for (op, _), text in self.replacements.items() if text}
 
     def _rename_nodes(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
-        """Copies that name the copies of ops, state and frames; one loop, since it takes most of
-        the time of a plan.
-        """
+        """Copies that name copies of ops, state and frames; one loop, as it takes most time."""
         if not nodes:
             return []
         names, input_cache, stays = self.names, self._inputs, self.stays
@@ -179,9 +175,7 @@ class NodeCopier:
         return copies
 
     def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
-        """Give the attributes `naming`, which name ops, state or frames, the names of the
-        copies.
-        """
+        """Give attributes `naming`, which name ops, state or frames, the copies' names."""
         attributes = copy.attr
         if OUTPUT_SHAPES in naming:
             self.is_verbatim = False
@@ -214,9 +208,7 @@ class NodeCopier:
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, consumer: str) -> str:
-        """The new text of an input; "" for a control input that cannot be copied. Cached: most are
-        read often.
-        """
+        """The new text of an input; "" for a control input that is not copied. Cached."""
         op, port = split_input(text)
         if port < 0:
             replacement = None
@@ -272,9 +264,7 @@ class NodeCopier:
         return b""
 
     def member(self, name: str) -> str:
-        """The copy's name for the original's op or tensor; the original's own where it is not
-        copied.
-        """
+        """The copy's name for the original's op or tensor; the own name if it is not copied."""
         op, port = split_tensor(name)
         new = self.names.get(op, op)
         return new if port is None else f"{new}:{port}"
@@ -305,9 +295,7 @@ class NodeCopier:
     def members(
         self, index: GraphIndex, variables: Iterable[VariableDef]
     ) -> Iterator[tuple[str, Member]]:
-        """The copies' entries in the collections of their originals; each new variable is at least
-        a global one.
-        """
+        """The copies' entries in the originals' collections; new variables are global ones."""
         variables = list(variables)
         own = {v.name for v in variables}
         names = set()
@@ -333,9 +321,7 @@ class NodeCopier:
 
 @cache
 def _graph_def(node_def: Hashable) -> type[GraphDef]:
-    """The class of the message that holds NodeDefs: those of one message share its memory, which
-    makes them cheap.
-    """
+    """The class of the message that holds NodeDefs, which share its memory by that."""
     pool = cast("type[NodeDef]", node_def).DESCRIPTOR.file.pool
     return cast(
         "type[GraphDef]",
@@ -344,17 +330,13 @@ def _graph_def(node_def: Hashable) -> type[GraphDef]:
 
 
 def _replace_text(attribute: AttrValue, names: Mapping[str, str]) -> None:
-    """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are
-    bytes.
-    """
+    """Exchange the text of an attribute, if another is there; TensorFlow's are bytes."""
     old = attribute.s.decode(errors="surrogateescape")
     attribute.s = names.get(old, old).encode(errors="surrogateescape")
 
 
 def rename_calls(node: NodeDef, functions: Mapping[str, str]) -> None:
-    """Make a NodeDef call library functions under their new names, which `functions` has by the old
-    ones.
-    """
+    """Make a NodeDef call library functions by new names, which `functions` has by old ones."""
     if node.op in functions:
         node.op = functions[node.op]
     for value in node.attr.values():
@@ -395,9 +377,7 @@ def complete_variable(handle: NodeDef, variable: VariableDef) -> tuple[VariableD
 
 
 def _retag_summaries(copies: list[NodeDef], into: str) -> None:
-    """Put the copies' scope before the tags of copied summaries, which are constants; two would be
-    one series.
-    """
+    """Put the copies' scope before constant tags of copied summaries; two would be a series."""
     if not into:
         return
     read = {node.input[0] for node in copies if node.op in TAGGED_SUMMARIES and node.input}

@@ -24,9 +24,7 @@ _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
 
 def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) -> None:
-    """Raise NameTaken for name scopes, all of the same depth, of which one is not valid or not
-    free.
-    """
+    """Raise NameTaken for scopes of the same depth of which one is not valid or not free."""
     names_in_use: set[str] | None = None
     for scope in scopes:
         if may_be_root and scope == "":
@@ -67,9 +65,7 @@ def check_size(ops: int, copies: int) -> None:
 
 
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
-    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is
-    "copy".
-    """
+    """All names as deep as `scope` that ops or scopes have, in lower case, as TensorFlow does."""
     depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
     if depth not in names_by_depth:
         names_by_depth[depth] = {name.lower() for name in _names_at(index, depth)} | index.reserved
@@ -144,9 +140,7 @@ def copied_devices(
 
 
 def _matches_device(key: str, name: str, device: str) -> bool:
-    """Whether the key of a device mapping means an op; devices begin with a slash, "" is no
-    device.
-    """
+    """Whether a device mapping's key means an op; devices begin with "/", "" is none."""
     if not key or key.startswith("/"):
         return key.lower() == device.lower()
     return name == key or name.startswith(f"{key.rstrip('/')}/")

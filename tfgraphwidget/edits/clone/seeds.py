@@ -74,9 +74,7 @@ def _derived_seed(*what: str) -> int:
 
 
 def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
-    """The Consts that are read as seeds, at first hand or from what hands them on, and in no other
-    way.
-    """
+    """The Consts that are only read as seeds, directly or through what hands them on."""
     uses: defaultdict[str, list[tuple[NodeDef, int]]] = defaultdict(list)
     if not any(node.op in SEED_INPUTS for node in nodes):
         return

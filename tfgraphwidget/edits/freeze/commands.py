@@ -148,9 +148,7 @@ class Freeze(Command):
         return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has
-        no value.
-        """
+        """The patch; GraphEditError for a variable not only read, SessionRefused without value."""
         index = context.index
         in_function = bool(context.function) or context.boundary is not None
         converted = self._convert(context, in_function=in_function)
@@ -319,9 +317,7 @@ class StripTraining(Command):
 
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
-        """The command of a call; without outputs it does nothing to a graph without results, and to
-        one that nothing trains.
-        """
+        """The command of a call; without outputs it leaves graphs without results or training."""
         is_left_to_us = arguments["outputs"] is None
         if is_left_to_us and not (resolver.has_training() and resolver.has_outputs()):
             return cls(())
@@ -497,9 +493,7 @@ def _is_summary(kind: str) -> bool:
 
 
 def _counts(index: GraphIndex, leaving: int) -> bool:
-    """Whether a tensor that leaves a loop of TensorFlow 1 is a whole number to which each iteration
-    adds a constant.
-    """
+    """Whether a tensor leaving a v1 loop is an integer to which each round adds a constant."""
     if index.dtypes(leaving)[0] not in _COUNTER_DTYPES:
         return False
     # A loop that was cut, as one without its Switch, counts nothing.
@@ -617,9 +611,7 @@ def _is_computed(index: GraphIndex, op: int) -> bool:
 
 
 def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:
-    """The command that strips training from a graph, as a suggested fix; none where nothing looks
-    like a result.
-    """
+    """The command that strips training, as a suggested fix; none if nothing is a result."""
     try:
         return (StripTraining(results(index)),)
     except GraphEditError:

@@ -100,9 +100,7 @@ class FoldBatchNorm(Command):
         )
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; one that does nothing when there is nothing to fold, saying why the first one
-        cannot be.
-        """
+        """The patch; one that does nothing when nothing can be folded, saying why not."""
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _plan_folds(
@@ -169,9 +167,7 @@ def _plan_folds(
 
 
 def _unchanging(context: PlanContext) -> frozenset[str]:
-    """The variables that the results read and nothing updates or initializes: they can be
-    constants.
-    """
+    """The variables that results read and nothing updates or initializes: they can be constants."""
     index = context.index
     named = [name for name in context.external_tensors if split_tensor(name)[0] in index.ids]
     captured = {
@@ -238,9 +234,7 @@ class _Fold:
 
 
 class _BatchNormFolding:
-    """Finds what can be folded; `why` says why the first one that cannot be is none, `constants`
-    what is constant.
-    """
+    """Finds what can be folded; `why` says why the first cannot, `constants` is constant."""
 
     def __init__(
         self, index: GraphIndex, variables: Collection[str], external: Iterable[str]
@@ -342,9 +336,7 @@ class _BatchNormFolding:
         return (end[0], *self.index.input_lists[end[0]])
 
     def _addition(self, op: int) -> tuple[int, Tensor | None]:
-        """The op that alone reads another one and adds a constant, and that constant; without one,
-        the op itself.
-        """
+        """The op that alone reads another and adds a constant, and that; or the op itself."""
         consumers = self.index.consumers.row(op).tolist()
         if (
             len(consumers) == 1
@@ -423,9 +415,7 @@ class _BatchNormFolding:
         return _is_along(shape, (1 - rank) if _is_channels_first(index, layer.op) else -1, channels)
 
     def _is_by_row(self, tensor: Tensor, layer: _Layer) -> bool:
-        """Whether a tensor has one number for each column of what a matrix product reads, or one
-        for all.
-        """
+        """Whether a tensor has one number per column of a matrix product's input, or for all."""
         index = self.index
         shape, weights = index.shape(*tensor), index.shape(*layer.weights)
         if shape is None or not weights or None in weights:
@@ -462,9 +452,7 @@ def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
 
 
 def _is_along(shape: Shape, axis: int, size: int) -> bool:
-    """Whether a tensor of this shape has `size` numbers along one axis, counted from the end, or is
-    a scalar.
-    """
+    """Whether this shape has `size` numbers along one axis, from the end, or is a scalar."""
     sizes = shape or ()
     dimensions = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
     return dimensions == [(axis, size)] or (not dimensions and not shape)
@@ -499,9 +487,7 @@ class _Making:
         self._used_names = index.used_names()
 
     def fold(self, fold: _Fold) -> None:
-        """Let the layer do what the normalization did; its consumers read the layer, or what adds
-        its bias.
-        """
+        """Let the layer do the normalization; consumers read it, or what adds its bias."""
         factor, offset = self._numbers(fold)
         if fold.base is not None:
             self._fold_into_rows(fold, fold.base, factor, offset)
@@ -522,9 +508,7 @@ class _Making:
     def _fold_into_rows(
         self, fold: _Fold, base: Tensor, factor: Array, offset: Array | None
     ) -> None:
-        """Let a matrix product read what was normalized, with its rows scaled and its bias
-        shifted.
-        """
+        """Let a matrix product read what was normalized, with scaled rows and shifted bias."""
         index, layer = self.index, fold.layer
         weights = self._at(layer.op, 1, layer.weights)
         is_transposed = _attribute(index, layer.op, "transpose_b").b
@@ -628,9 +612,7 @@ class _Making:
         return name
 
     def patch(self, removed: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
-        """All of it; with the normalizations go the constants, and those of the variables, that
-        only they read.
-        """
+        """All of it; with normalizations go constants, also of variables, that only they read."""
         index, ops = self.index, set(removed)
         after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
         now = (*after.values(), *self._more)
@@ -674,9 +656,7 @@ class _Making:
 
 
 def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
-    """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it
-    cannot have.
-    """
+    """The AttrValue of an op, the default if its NodeDef has none; empty if it cannot have it."""
     node = index.nodes[op]
     value = attribute(node, index.typing.definition(node.op), name)
     return type(node)().attr[name] if value is None else value

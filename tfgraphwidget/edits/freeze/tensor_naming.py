@@ -40,9 +40,7 @@ class BodyNaming:
         return f"{node.name}:output:{port}"
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor; "" for an argument, which is always
-        there.
-        """
+        """The control input on a tensor's op; "" for an argument, which is always there."""
         return "" if text in self._arguments else f"^{text.partition(':')[0]}"
 
     def free(self, base: str) -> str:

@@ -33,9 +33,7 @@ KEEP = "keep it a variable, which a SavedModel stores" + either(": freeze(update
 
 @dataclass(frozen=True)
 class VariableValue:
-    """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a
-    TensorShapeProto.
-    """
+    """A tensor that referred to a variable: its name, dtype's number and TensorShapeProto."""
 
     variable: str
     dtype: DataType.ValueType
@@ -54,9 +52,7 @@ class Naming(Protocol):
         """How others read an output of an op that hands on what it reads, or of a Const."""
 
     def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor which is read as `text`; "" when none is
-        needed.
-        """
+        """The control input on the op of a tensor read as `text`; "" when none is needed."""
 
     def free(self, base: str) -> str:
         """A name for a new op."""
@@ -65,9 +61,7 @@ class Naming(Protocol):
 def updated_variables(
     node: NodeDef, references: Mapping[int, VariableValue], definition: OpDef | None
 ) -> list[VariableValue]:
-    """The variables that an op changes, once for each of the `references` to them, by input, that
-    it changes.
-    """
+    """The variables that an op changes, once for each of its `references` by input."""
     if not references or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
     return [
@@ -145,9 +139,7 @@ def _argument(definition: OpDef | None, node: NodeDef, slot: int) -> OpDef.ArgDe
 
 
 def _change_type(node: NodeDef, op: str, **attributes: DataType.ValueType) -> NodeDef:
-    """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with
-    "_".
-    """
+    """Make a NodeDef one of another type, with these dtypes beside "_" attributes."""
     node.op = op
     for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
         del node.attr[key]
@@ -281,9 +273,7 @@ class ValueRewriter:
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
 
     def propagate(self) -> None:
-        """Find all tensors that refer to variables, then what each op does with those that it is
-        given.
-        """
+        """Find all tensors that refer to variables, then what each op does with its own."""
         grew = True
         while grew:
             before = len(self.values)
@@ -396,9 +386,7 @@ class ValueRewriter:
         )
 
     def _check_order(self) -> None:
-        """Raise where a variable is read by what comes after its update: the constant is its value
-        before.
-        """
+        """Raise where a variable is read after its update: the constant is its value before."""
         after = self._consumers() if any(self._updates.values()) else {}
         for op, changed in self._updates.items():
             stack, visited = [op] if changed else [], {op}

@@ -65,9 +65,7 @@ _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
 @dataclass(frozen=True)
 class SpecializedFunction:
-    """A function for certain references: its new name, what it hands on by output, which variables
-    it would update.
-    """
+    """A function for certain references: its new name, outputs handed on, variables updated."""
 
     name: str
     gives: References
@@ -76,9 +74,7 @@ class SpecializedFunction:
 
 
 class FunctionSpecializer:
-    """The functions of an index, specialized for references as arguments; `new_functions` are the
-    new ones.
-    """
+    """The functions of an index, specialized for references; `new_functions` are new."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
@@ -175,9 +171,7 @@ class FunctionSpecializer:
         specials: Mapping[str, SpecializedFunction],
         gives: References,
     ) -> None:
-        """Raise where the branches of a conditional, or the rounds of a loop, hand on other
-        references.
-        """
+        """Raise where branches of a conditional or rounds of a loop hand on other references."""
         conditions = {
             reference.function
             for reference in called_functions(node, self.index.functions)
@@ -268,9 +262,7 @@ def _replace_body(body: FunctionDef, rewriting: ValueRewriter, cut: Collection[s
 
 
 def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
-    """The variables that outputs need and nothing that they need updates, by handle op; none if
-    that is not known.
-    """
+    """The variables that outputs need and nothing they need updates; none if unknown."""
     ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
     values = {
         index.names[i]: _variable_value(index.nodes[i])
@@ -311,9 +303,7 @@ class ConvertedGraph:
     remaining_variables: tuple[str, ...] = ()
 
     def notices(self) -> list[str]:
-        """A sentence for the updates that were left out, and one for the variables that were
-        kept.
-        """
+        """A sentence for the updates left out, and one for the variables that were kept."""
         # Nothing changes where a called function writes what nothing reads.
         writes = [write for write in self.writes if write.variable not in self.remaining_variables]
         calls = [write.call for write in writes if write.function and write.is_read]
@@ -341,9 +331,7 @@ class ConvertedGraph:
 def check_computed(
     index: GraphIndex, outputs: Collection[str], inputs: Collection[str] = ()
 ) -> None:
-    """Raise GraphEditError where all outputs are fed, so that a graph of what they need would
-    compute nothing.
-    """
+    """Raise GraphEditError where all outputs are fed: the graph would compute nothing."""
     results, fed = pairs(index, outputs), set(pairs(index, inputs))
     is_fed = [
         index.types[op] in REQUIRED_PLACEHOLDERS or not fed.isdisjoint([(op, k), (op, ANY_PORT)])
@@ -466,9 +454,7 @@ def convert_variables(
 def _connect_inputs(
     index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: GraphNaming
 ) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
-    """The placeholders that `nodes` is to read the inputs from, and of those that are new, for
-    which tensors.
-    """
+    """The placeholders that `nodes` reads inputs from, and for which tensors new ones are."""
     cut, there = set(pairs(index, inputs)), {node.name for node in nodes}
     placeholders: dict[tuple[int, int], NodeDef] = {}
     fed = []

@@ -104,9 +104,7 @@ class Cast(Pass):
         return f"The graph has no float32 op that can compute in {self.dtype}."
 
     def enters(self, context: PlanContext, op: int) -> bool:
-        """Whether the functions that op `op` of `context` calls are changed: not if they read a
-        large number.
-        """
+        """Whether functions that op `op` of `context` calls are changed: not for large numbers."""
         index = context.index
         return self.dtype != "float16" or _extremes(index).isdisjoint(index.input_lists[op])
 
@@ -190,9 +188,7 @@ class _Casting:
         return {op for op in ops if index.types[op] != "Cast" or op in wanted}
 
     def _attributes(self, op: int) -> frozenset[str]:
-        """The attributes of an op that are float32 and may be the new dtype; none for an op that
-        must stay.
-        """
+        """The float32 attributes of an op that may be the new dtype; none if it must stay."""
         index, node = self.index, self.index.nodes[op]
         definition = index.typing.definition(node.op)
         if definition is None or definition.is_stateful or node.op.startswith("TensorList"):
@@ -239,9 +235,7 @@ class _Casting:
             yield dtypes[port] if port < len(dtypes) else ""
 
     def _reads_extreme(self, op: int) -> bool:
-        """Whether an op reads a value that the dtype cannot replace: a mask of -1e9, an epsilon
-        of 1e-12.
-        """
+        """Whether an op reads a value that the dtype cannot hold: a mask of -1e9, 1e-12."""
         return any(source in self.extremes for source in self.index.input_lists[op])
 
     def _is_for_sensitive(self, op: int) -> bool:
@@ -254,9 +248,7 @@ class _Casting:
         )
 
     def _flows(self) -> set[int]:
-        """The ops that hand on the flow of a TensorArray, which is a float32 whose value is of no
-        meaning.
-        """
+        """The ops that hand on a TensorArray's flow, a float32 whose value has no meaning."""
         index = self.index
         arrays = {op for op, kind in enumerate(index.types) if kind.startswith("TensorArray")}
         return _carriers(index, arrays, V1_FORWARDING)
@@ -304,9 +296,7 @@ class _Casting:
         return dtype[slot] if slot < len(dtype) else "float32"
 
     def _arguments(self, op: int, *, outputs: bool) -> list[str]:
-        """For each input or output of an op the new dtype where that changes, else "float32" for
-        what was.
-        """
+        """For each input or output of an op the new dtype if that changes, else "float32"."""
         index, node = self.index, self.index.nodes[op]
         changed = self._attributes(op) if op in self.cast_ops else frozenset()
         definition = index.typing.definition(node.op)
@@ -481,9 +471,7 @@ def _is_large(value: Array) -> bool:
 
 @cached_per_index
 def _calls(index: GraphIndex) -> dict[int, bool]:
-    """The ops that call functions; whether a constant in these has a number that float16 does not
-    have.
-    """
+    """The ops that call functions; whether a constant in these exceeds float16."""
     calls: dict[int, bool] = {}
     results: dict[tuple[str, ...], bool] = {}
     has_large: dict[str, bool] = {}

@@ -87,9 +87,7 @@ def _call_branch(rewrite: GraphRewrite, op: int, values: Values) -> bool:
 
 
 def _is_true(predicate: Array) -> bool:
-    """What TensorFlow takes a tensor for in an If: its number, whether its text is not empty, or
-    whether it has any.
-    """
+    """What TensorFlow takes a tensor for in an If: its number, or whether it holds anything."""
     if predicate.ndim:
         return predicate.size > 0
     return bool(predicate.item())
@@ -112,9 +110,7 @@ class _Decided:
 
 
 class _DecidedConditionals:
-    """The conditionals of Switches and Merges whose predicate is known, and that nothing else
-    needs.
-    """
+    """The v1 conditionals whose predicate is known, and that nothing else needs."""
 
     def __init__(self, rewrite: GraphRewrite, values: Values, keep: frozenset[int]) -> None:
         self.rewrite, self.index = rewrite, rewrite.index
@@ -166,9 +162,7 @@ class _DecidedConditionals:
         }
 
     def _is_able(self, conditional: _Decided) -> bool:
-        """Whether a conditional can be taken away: what is dead is not needed, and each Merge has
-        one live input.
-        """
+        """Whether a conditional can go: what is dead is not needed, Merges have one live input."""
         index = self.index
         boundary_ops = {*conditional.block.merges, *conditional.block.switches}
         if not self._keep.isdisjoint(conditional.dead | boundary_ops) or not self._named.isdisjoint(
@@ -222,9 +216,7 @@ class _DecidedConditionals:
         rewrite.removed |= self.dead
 
     def _instead(self, text: str) -> str:
-        """What an op reads in the place of a Switch: what the Switch reads, or the outermost one of
-        several.
-        """
+        """What an op reads in place of a Switch: its input, or that of the outermost of several."""
         while True:
             name, port = split_input(text)
             switch = self.index.ids.get(name, -1)

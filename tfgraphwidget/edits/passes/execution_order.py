@@ -45,9 +45,7 @@ class Sort(Command):
         return "Sorted the ops by execution order"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`; one that does nothing if the ops are sorted
-        already.
-        """
+        """The patch of `context`'s graph; one that does nothing if the ops are sorted."""
         index = context.index
         order = execution_order(index)
         if order == list(range(len(index))):

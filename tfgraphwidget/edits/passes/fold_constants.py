@@ -126,9 +126,7 @@ class FoldConstants(Pass):
 
 @dataclass
 class _ConstantFolding:
-    """Finds the ops whose outputs are known, in execution order, and makes constants of those that
-    others read.
-    """
+    """Finds the ops with known outputs, in order, and makes constants of those that are read."""
 
     context: PlanContext
     limit: int
@@ -174,9 +172,7 @@ class _ConstantFolding:
         self._by_tensorflow(pending)
 
     def _is_for_tensorflow(self, op: int, later: set[int]) -> bool:
-        """Whether TensorFlow is to compute an op; what numpy computes is stored. `later` are those
-        before it.
-        """
+        """Whether TensorFlow is to compute an op, and not numpy; `later` are those before it."""
         sources = self.index.input_lists[op]
         if not sources or not all(source in self.values or source in later for source in sources):
             return False
@@ -218,9 +214,7 @@ class _ConstantFolding:
         self.sizes[op] = proto.ByteSize()
 
     def _from_static_shape(self, op: int) -> bool:
-        """Whether the value of a Shape, Size or Rank follows from static shapes alone; it is stored
-        then.
-        """
+        """Whether the value of a Shape, Size or Rank follows from static shapes, and is stored."""
         index = self.index
         if (
             op in self._blocks
@@ -296,9 +290,7 @@ class _ConstantFolding:
             )
 
     def _may_be_computed(self, op: int) -> bool:
-        """Whether the outputs of an op, as far as static shapes are known, are not too large to be
-        computed.
-        """
+        """Whether an op's outputs, as far as shapes are known, are not too large to compute."""
         index, dtypes = self.index, self._dtypes(op)
         if dtypes is None:
             return False
@@ -418,9 +410,7 @@ class _ConstantFolding:
         )
 
     def _idle_waits(self, folded: set[int], named: Mask) -> set[int]:
-        """The ops that only folded ones read, and that wait for nothing: who waits for their values
-        need not.
-        """
+        """The ops that only folded ones read and that wait for nothing, so need no waiting."""
         index = self.index
         late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
         unread = (
@@ -431,9 +421,7 @@ class _ConstantFolding:
         return {op for op in unread if not (late[op] or named[op])}
 
     def _make_constant(self, rewrite: GraphRewrite, op: int, folded: set[int]) -> bool:
-        """Let an op be a constant, or its consumers read one for each output; whether that can
-        be.
-        """
+        """Let an op be a constant, or consumers read one per output; whether that can be."""
         index, before, waits = self.index, self.index.nodes[op], self._waits(op, folded)
         values, dtypes = self.values[op], index.dtypes(op)
         if len(values) == 1:

@@ -81,9 +81,7 @@ class RemoveIdentities(Pass):
         return f"The graph has no {types} that can be removed."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a type that is not
-        one of those.
-        """
+        """The patch of `context`, a graph or body. Raises GraphEditError for other types."""
         unknown = next((name for name in self.also if name not in _CHOICE), None)
         if unknown is not None:
             raise GraphEditError(
@@ -193,9 +191,7 @@ class _Identities:
         return tuple(before)
 
     def _lose_their_block(self, op: int, waiting: list[int], controls: tuple[int, ...]) -> bool:
-        """Whether an op runs in its loop or conditional only because it waits for one that is to
-        go.
-        """
+        """Whether an op runs in its block only because it waits for one that is to go."""
         index = self.index
         if op not in self.blocks:
             return False

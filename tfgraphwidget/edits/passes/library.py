@@ -168,9 +168,7 @@ class RemoveAttr(Command):
         return f"Removed {self.name} of {subject_text(self.what) if self.what else 'all ops'}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError where no op has the attribute, and where one cannot be
-        without.
-        """
+        """The patch; GraphEditError if no op has the attribute, or one needs it."""
         if any(0xD800 <= ord(letter) < 0xE000 for letter in self.name):
             raise GraphEditError(
                 f"{self.name!r} is not text that an attribute can be named by; give another name."

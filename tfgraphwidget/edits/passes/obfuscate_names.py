@@ -133,9 +133,7 @@ class ObfuscateNames(Command):
 
 
 def obfuscated_names(index: GraphIndex) -> dict[str, str]:
-    """The new name of each op by its old one: its type and a number, in scopes nested as before,
-    each "scope" and a number.
-    """
+    """The new name of each op by its old one: type and number, in numbered scopes as before."""
     paths: dict[str, str] = {"": ""}
     numbers: Counter[tuple[str, str]] = Counter()
     used = index.used_names()

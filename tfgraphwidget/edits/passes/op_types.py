@@ -64,9 +64,7 @@ class RenameType(Pass):
         )
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops
-        cannot have.
-        """
+        """The patch of `context`, a graph or body. Raises GraphEditError for a wrong type."""
         if self.old == self.new:
             raise GraphEditError(
                 f"rename_type: {self.old!r} is the old and the new type; name another one."

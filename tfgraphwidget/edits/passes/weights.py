@@ -64,9 +64,7 @@ class RoundWeights(Pass):
         return _nothing(context.index, self.minimum, f"that {self.bits} bits do not hold")
 
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of `context`, one graph or body. Raises GraphEditError for a number of bits
-        that is none.
-        """
+        """The patch of `context`, a graph or body. Raises GraphEditError for wrong bits."""
         if type(self.bits) is not int or not 0 < self.bits <= _MOST_BITS:
             raise GraphEditError(
                 f"round_weights({value_text(self.bits)}): give 1 to {_MOST_BITS} bits."

@@ -41,9 +41,7 @@ class Pass(Command):
 
     @abstractmethod
     def rewrite(self, context: PlanContext) -> Patch | None:
-        """The patch of the pass for one graph, or for the body of one function; None for nothing to
-        do.
-        """
+        """The patch of the pass for a graph or a function's body; None for nothing to do."""
 
     @abstractmethod
     def nothing(self, context: PlanContext) -> str:
@@ -144,9 +142,7 @@ class GraphRewrite:
         return self._changed.get(op, self.index.nodes[op])
 
     def add(self, name: str, op_type: str, inputs: Iterable[str] = (), device: str = "") -> NodeDef:
-        """Add an op of that name, or that name and a number where it is taken; its attributes are
-        to be set.
-        """
+        """Add an op of that name, with a number where it is taken; attributes are to be set."""
         if not self._used_names:
             self._used_names = self.index.used_names()
         free = take_free_name(name, self._used_names)
@@ -158,9 +154,7 @@ class GraphRewrite:
     def redirect(
         self, op: int, new: str, port: int = 0, only: Collection[int] | None = None
     ) -> None:
-        """Let the consumers of an output of an op, or `only` these, read another tensor: "a",
-        "a:1".
-        """
+        """Let the consumers of an op's output, or `only` these, read another tensor: "a:1"."""
         name = self.index.names[op]
         for consumer in dict.fromkeys(self.index.consumer_lists[op]):
             if only is not None and consumer not in only:
@@ -266,9 +260,7 @@ def add_control_inputs(node: NodeDef, names: Iterable[str], without: str = "") -
 
 
 def sorted_controls(node: NodeDef) -> NodeDef:
-    """The NodeDef `node` whose control inputs are in the order that TensorFlow writes, after its
-    other inputs.
-    """
+    """The NodeDef `node` with control inputs in TensorFlow's order, after other inputs."""
     data = [text for text in node.input if text[:1] != "^"]
     node.input[:] = [*data, *sorted({text for text in node.input if text[:1] == "^"})]
     return node

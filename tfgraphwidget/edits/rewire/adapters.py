@@ -60,9 +60,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
-    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the
-    same.
-    """
+    """The fixes that could help: a Cast where dtypes differ, else one for static shapes."""
     edges = [edge for edge in moves.changed_inputs() if edge[2][0] < len(moves.index)]
     differ = [
         (slot, old, new) for slot, old, new in edges if _base(moves, old) != _base(moves, new)
@@ -147,9 +145,7 @@ def _make_transpose(moves: EdgeMoves, slot: Slot, new: Tensor, order: tuple[int,
 def _make_with_integers(
     moves: EdgeMoves, kind: tuple[str, str, str], slot: Slot, new: Tensor, numbers: tuple[int, ...]
 ) -> int:
-    """An op that reads a tensor and a constant of whole numbers, which stands under the op's
-    name.
-    """
+    """An op that reads a tensor and a constant of integers, which stands under its name."""
     op_type, argument, attribute = kind
     name = _free_name(moves, slot, op_type)
     _, constant = moves.make("Const", f"{name}/{argument}", _loop_control_inputs(moves, new))

@@ -54,9 +54,7 @@ _GRADIENTS_TOO = "Its gradients are bypassed, too."
 
 
 def _inputs(resolver: kinds.Resolver, by: Any) -> str | tuple[tuple[str, str], ...]:
-    """The tensors that consumers are connected to: pairs, one tensor, or () for the only input that
-    fits.
-    """
+    """The tensors that consumers get: pairs, one tensor, or () for the only fitting input."""
     if isinstance(by, Mapping):
         return tuple(
             (resolver.name(output), resolver.name(tensor)) for output, tensor in by.items()
@@ -393,15 +391,9 @@ class Bypass(Rewire):
             )
 
     def _carry_waits(
-        self,
-        moves: EdgeMoves,
-        boundary: Boundary,
-        part: Selection,
-        ways: Mapping[Tensor, Tensor],
+        self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: Mapping[Tensor, Tensor]
     ) -> None:
-        """Let who reads past the part wait for what its outputs waited for, such as updates and
-        checks.
-        """
+        """Let who reads past the part wait for what its outputs waited for: updates, checks."""
         index = moves.index
         needed = traversal.backward(index, {op for op, _ in ways}, within=part.mask) & part.mask
         now_read = {op for op, _ in ways.values()}
@@ -590,9 +582,7 @@ def _input_gradients(
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:
-    """Add the tensors that callers receive to those that leave the part, though no op reads
-    them.
-    """
+    """Add the tensors that callers receive to those that leave the part, read or not."""
     for end in (tensors(context.index, name)[0] for name in context.external_tensors):
         if boundary.mask[end[0]]:
             boundary.leaving.setdefault(end, [])
@@ -632,17 +622,13 @@ def _primary_outputs(index: GraphIndex, boundary: Boundary) -> list[Tensor]:
 
 
 def _computed_from_inputs(index: GraphIndex, candidates: list[Tensor]) -> list[Tensor]:
-    """The tensors that depend on inputs from outside, and are not variables or constants of the
-    layer.
-    """
+    """The tensors that depend on outside inputs, and are no variables or constants."""
     fed = computed_from_outside(index)
     return [tensor for tensor in candidates if fed[tensor[0]]]
 
 
 def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
-    """Whether an op computes with its input k, and does not only print it, check it or ask for its
-    shape.
-    """
+    """Whether an op computes with its input k, and does not only print or check it."""
     kind = index.types[op]
     return kind not in SHAPE_QUERIES and kind != "Assert" and not (kind in PRINTS and k > 0)
 

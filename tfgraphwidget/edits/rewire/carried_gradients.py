@@ -23,11 +23,7 @@ import numpy as np
 
 from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
-from tfgraphwidget.edits.rewire.stale_gradients import (
-    BackwardOps,
-    is_differentiable,
-    origin,
-)
+from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, is_differentiable, origin
 from tfgraphwidget.graph import APPLIES, GRADIENT_SUMS, HANDLES, GraphIndex, Shape, traversal
 
 Tensor = tuple[int, int]
@@ -159,9 +155,7 @@ def _gradients_of_one_time(
     arriving: Tensor,
     ops: set[int],
 ) -> PartGradients | None:
-    """The gradients of a part of one time that gradients were taken; None where that is not plain
-    to see.
-    """
+    """The gradients of a part of one taking of gradients; None where that is not plain."""
     index, region = backward.index, _with_sums(backward, ops)
     if _entering(backward, region) != {arriving}:
         return None
@@ -314,9 +308,7 @@ def _destinations(backward: BackwardOps, reading: Sequence[int]) -> set[int]:
 
 
 def trained_by(index: GraphIndex, reading: Iterable[int]) -> set[int]:
-    """The variables that optimizers change by what these ops read, also where it is clipped or
-    scaled before.
-    """
+    """The variables that optimizers change by what these ops read, clipped or scaled too."""
     after = traversal.forward(index, reading, controls=False)
     return {
         index.input_lists[op][0]
@@ -345,9 +337,7 @@ def _can_be_equal(one: Shape, other: Shape) -> bool:
 
 
 def can_be_carried(traced: TracedFunction) -> bool:
-    """Whether the derivative of a function can stand in a graph of its own: it holds no state, and
-    draws no numbers.
-    """
+    """Whether a function's derivative can stand alone: no state, no drawn numbers in it."""
     typing = traced.index.typing
     definitions = (typing.definition(kind) for kind in traced.index.types)
     is_plain = all(
@@ -357,9 +347,7 @@ def can_be_carried(traced: TracedFunction) -> bool:
 
 
 def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:
-    """What arrives at the gradient ops of an op: one tensor in each scope of gradients, else
-    nothing is plain.
-    """
+    """What arrives at an op's gradient ops: one tensor per scope of gradients, or nothing."""
     index = backward.index
     arriving: dict[str, set[Tensor]] = {}
     consumers: dict[Tensor, list[int]] = {}
@@ -377,9 +365,7 @@ def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:
 
 
 def _at_optimizers(backward: BackwardOps, op: int) -> list[ArrivingGradient]:
-    """What optimizers are given for the variable that an op, and no other one, reads on the
-    path.
-    """
+    """What optimizers are given for the variable that only this op reads on the path."""
     index = backward.index
     handles = [source for source in index.input_lists[op] if index.types[source] in HANDLES]
     if len(handles) != 1 or len(index.input_lists[op]) != 1:

@@ -35,9 +35,7 @@ def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
 def input_argument(
     node: NodeDef, k: int, definition: OpDef | None
 ) -> tuple[OpDef.ArgDef | None, int]:
-    """The argument of an op's OpDef that input `k` belongs to, None without an OpDef, and the
-    input's place in it.
-    """
+    """The argument of the OpDef that input `k` belongs to, or None, and the place in it."""
     for argument in () if definition is None else definition.input_arg:
         count = argument_count(argument, node)
         if k < count:
@@ -149,9 +147,7 @@ class EdgeMoves:
     # What is to be
 
     def changed_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
-        """Each data input that the edit changes, in graph order, what it reads and what it is to
-        read.
-        """
+        """Each data input that the edit changes, in graph order, what it reads and will read."""
         return [
             edge
             for edge in self.given_inputs()
@@ -289,9 +285,7 @@ class Boundary:
         )
 
     def of(self, mask: Mask) -> Boundary:
-        """The boundary of some of the ops, which no edge joins to the others, with the tensors that
-        were added to this.
-        """
+        """The boundary of ops that no edge joins to the others, with tensors added to it."""
         part = Boundary(self.index, mask)
         part.leaving = {tensor: slots for tensor, slots in self.leaving.items() if mask[tensor[0]]}
         return part

@@ -41,9 +41,7 @@ _WITH_GRADIENTS = ("float", "bfloat", "complex")
 
 
 class ExecutionFrames:
-    """The frames in which the ops of an index run. Ops outside of all loops and branches are
-    missing.
-    """
+    """The frames in which ops of an index run, without those outside of all blocks."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index, self.contexts = index, Contexts(index)
@@ -172,9 +170,7 @@ class ExecutionFrames:
         return tensor[1] == 0 and tensor[0] < len(self.index) and self._ends_loop(tensor[0])
 
     def _ends_loop(self, op: int) -> bool:
-        """Whether an op is a loop's Switch, which hands values on to the body (1) or to an Exit
-        (0).
-        """
+        """Whether an op is a loop's Switch, with outputs to the body (1) and an Exit (0)."""
         decides = self.contexts.slot(op, 1) if self.index.types[op] in SWITCH else None
         return decides is not None and self.index.types[decides[0]] in LOOP_CONDITION
 
@@ -375,9 +371,7 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
 
 
 def _decides_nothing(index: GraphIndex, patch: Patch, edited: NodeChange) -> bool:
-    """Whether a Merge of a conditional whose predicate is constant becomes an Identity: one branch
-    is always taken.
-    """
+    """Whether a conditional's Merge becomes an Identity as the predicate is constant."""
     if edited.before.op not in MERGE or edited.after.op not in IDENTITY:
         return False
     op = index.ids[edited.before.name]
@@ -391,9 +385,7 @@ def _decides_nothing(index: GraphIndex, patch: Patch, edited: NodeChange) -> boo
 
 
 def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:
-    """Whether a new Enter brings a tensor into the loop of `index` in which those run that read it
-    in `graph`.
-    """
+    """Whether a new Enter brings a tensor into the loop where its consumers run in `graph`."""
     contexts = frames_of(index).contexts
     consumers = (
         index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]]

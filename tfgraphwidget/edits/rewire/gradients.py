@@ -115,9 +115,7 @@ def gradient_scope(name: str) -> str:
 
 
 def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
-    """Whether each op is one of a gradient's, by the name that it has or had; `renamed` is as in
-    `new_names`.
-    """
+    """Whether each op is a gradient's, by its present or former name; see `new_names`."""
     former = {new: old for old, new in renamed.items()}
     return np.array(
         [is_gradient_name(name) or is_gradient_name(former.get(name, "")) for name in index.names],
@@ -139,9 +137,7 @@ def gradient_owners(
 
 
 def may_be_gradient_of(index: GraphIndex, name: str, op: str) -> bool:
-    """Whether a gradient op is named after an op, as far as the graph shows; False for that of a
-    clone of the op.
-    """
+    """Whether a gradient op is named after an op, and not after a clone of the op."""
     owners = _owners(index, name, {})
     return not owners or index.ids.get(op) in owners
 
@@ -263,9 +259,7 @@ def possible_gradient_notes(
 
 
 def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bool:
-    """Whether an op lies in a scope of gradients that is named after an op which is not in the
-    graph.
-    """
+    """Whether an op lies in a scope of gradients named after an op that is missing."""
     grad = _GRAD.search(name)
     is_in_scope = grad is not None and any(True for _ in enclosing_scopes(name[: grad.start()]))
     return is_in_scope and not _owners(index, name, renamed)

@@ -102,18 +102,14 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
 
 
 def part_text(part: str | Iterable[str] | Selection) -> Sentence:
-    """A part of a graph as a part of a sentence; a selection is an expression in Python, and its
-    ops on the page.
-    """
+    """A part of a graph as a part of a sentence; a selection is Python, or on the page ops."""
     if isinstance(part, Selection):
         return either(repr(part), names_text(part.ops))
     return Sentence(repr(part))
 
 
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
-    """An op, a name scope, or a selection without the tensors chosen with it; empty when it holds
-    no op.
-    """
+    """An op, a scope, or a selection without tensors chosen with it; empty without ops."""
     selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
     return Selection.of(index, sorted(ops), "" if selection is None else selection.expression)
@@ -137,9 +133,7 @@ def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
 
 
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
-    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of
-    tensors these.
-    """
+    """The tensors that an op, a scope or a selection gives, in graph order."""
     if isinstance(what, Selection) and not what.on(index).ids:
         return what.on(index).tensors
     if isinstance(what, str) and what in index.ids:
@@ -149,9 +143,7 @@ def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
 
 
 def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
-    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in its
-    consumers.
-    """
+    """The inputs of an op one by one; of a scope or selection, each tensor's consumers."""
     if isinstance(what, str) and what in index.ids:
         op = index.ids[what]
         return [[(op, k)] for k in range(len(index.inputs.row(op)))]

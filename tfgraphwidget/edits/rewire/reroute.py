@@ -63,9 +63,7 @@ class Rewire(Command):
         return self._plan_moves(context).patch()
 
     def with_final_names(self, context: PlanContext) -> Command:
-        """The same with the names of new ops written down, if a graph without hidden ops would give
-        them others.
-        """
+        """The same with new ops' names written down, if hidden ops changed those."""
         if self.names or not context.index.reserved or not self.adds:
             return self
         moves = self._plan_moves(context)
@@ -74,9 +72,7 @@ class Rewire(Command):
         return self
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
-        """Commands that may do the same where this one is refused for what the tensors and ops of
-        edges are.
-        """
+        """Commands that may do the same where this is refused for its edges' tensors and ops."""
         try:
             moves = self.edge_moves(context)
         except GraphEditError:
@@ -124,9 +120,7 @@ class _ConsumerCommand(Rewire):
         return lambda op: op not in never and (only is None or op in only)
 
     def _what_they_read(self) -> bool:
-        """Whether named ops themselves are changed, so that to leave one out would be another
-        edit.
-        """
+        """Whether named ops themselves are changed, so that leaving one out is another edit."""
         return False
 
     def _no_consumer(self, wanted: Iterable[str]) -> str:
@@ -329,9 +323,7 @@ class Swap(_ConsumerCommand):
         return self.what != "outputs"
 
     def _of_tensors(self, index: GraphIndex) -> bool:
-        """Whether the two are tensors; GraphEditError when one of them is, and when tensors
-        are asked for.
-        """
+        """Whether the two are tensors; GraphEditError if one is, and if tensors are needed."""
         if self.what not in get_args(Side):
             raise GraphEditError(
                 argument_value("what", repr(self.what))
@@ -456,9 +448,7 @@ class Connect(Rewire):
         return super().plan(context) if patch is None else patch
 
     def _with_other_count(self, index: GraphIndex) -> Patch | None:
-        """The patch of an op that reads more or fewer tensors than it takes, by one input; None for
-        other edits.
-        """
+        """The patch of an op that reads one tensor more or less than it takes; else None."""
         if self.k is None or not isinstance(self.target, str) or self.target not in index.ids:
             return None
         op = index.ids[self.target]

@@ -154,9 +154,7 @@ class BackwardOps:
 
     @cached_property
     def dependents(self) -> frozenset[int]:
-        """The ops that give, or compute of, what gradients are taken by: gradients go back through
-        all of them.
-        """
+        """The ops that give, or compute of, what gradients are taken by and go back through."""
         index = self.index
         trainable = {split_tensor(each.name)[0] for each in index.collections.get(TRAINABLE, ())}
         trainable = {self._renamed.get(name, name) for name in trainable}
@@ -311,9 +309,7 @@ class BackwardOps:
         return gradient_scope(name) or name
 
     def _taken_by(self, result: int) -> Iterator[Tensor]:
-        """The inputs of the forward op that a result is the gradient by, as far as their shapes
-        show.
-        """
+        """The inputs of the forward op that a result is the gradient by, judged by shapes."""
         index, stack, visited = self.index, [result], set()
         while stack:
             op = stack.pop()
@@ -327,9 +323,7 @@ class BackwardOps:
                 stack += [source for source in index.input_lists[op] if source in self.ops]
 
     def _inputs_like(self, op: int, shape: Shape, result: int) -> list[Tensor]:
-        """The inputs of a forward op that have a shape; of an optimizer's result those that read a
-        variable.
-        """
+        """The inputs of a forward op that have a shape; for optimizers reads of variables."""
         index = self.index
         inputs = [tensor for tensor in index.input_tensors(op) if is_differentiable(index, tensor)]
         alike = [
@@ -375,9 +369,7 @@ class _ChangedEdges:
         return new is not None and self._depends_on_source(self._after, new)
 
     def _owner(self, op: int, old: Tensor, new: Tensor | None) -> int:
-        """The op whose gradient is wrong for an edge; the one that reads where the other has no
-        gradient ops.
-        """
+        """The op whose gradient an edge makes wrong; the consumer if the other has none."""
         return old[0] if new is not None and old[0] in self._backward.by_owner else op
 
     def _name(self, op: int) -> str:
@@ -386,9 +378,7 @@ class _ChangedEdges:
         return self._new_names.get(name, name)
 
     def _edges(self, op: int, change: NodeChange) -> list[tuple[Tensor, Tensor | None]]:
-        """The inputs of an op whose derivative is another one: what it read, and what it reads if
-        that is another.
-        """
+        """The inputs of an op whose derivative changed: what it read, and reads now."""
         if has_no_gradient(self._index, op):
             return []
         old = self._index.input_tensors(op)
@@ -422,9 +412,7 @@ class _ChangedEdges:
         return False
 
     def _value_is_read(self, op: int, old: Tensor, new: Tensor | None) -> bool:
-        """Whether a gradient op of an op goes on reading the value that the op does not read any
-        more.
-        """
+        """Whether a gradient op of an op still reads the value that the op no longer reads."""
         text = self._name(old[0]), old[1]
         for gradient in self._backward.by_owner.get(op, ()) if new is not None else ():
             at = self._after.ids.get(self._name(gradient))

@@ -113,9 +113,7 @@ def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
 
 
 def why_not(index: GraphIndex, source: Tensor, consumer: int, k: int) -> str:
-    """Why an op cannot read a tensor at one of its inputs, as one sentence, as far as the arrays
-    show; "" if it can.
-    """
+    """Why an op cannot read a tensor at an input, as far as arrays show; "" if it can."""
     name = index.names[consumer]
     count = int(np.diff(index.inputs.start[consumer : consumer + 2])[0])
     if not 0 <= k < count:
@@ -212,9 +210,7 @@ class _Slots:
 
 
 def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
-    """Why the dtype of a tensor that an input is to read does not suit it, as one sentence; "" if
-    it does.
-    """
+    """Why a tensor's dtype does not suit the input that is to read it; "" if it does."""
     had, dtype = moves.dtype(old), moves.dtype(new)
     is_other = bool(had and dtype and had.removesuffix("_ref") != dtype.removesuffix("_ref"))
     expected = (is_other and moves.expected_dtype(slot)) or had.removesuffix("_ref")
@@ -232,9 +228,7 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
 
 
 def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
-    """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it
-    can.
-    """
+    """Why an op that takes a queue's handle cannot take a variable's; "" when it can."""
     index = moves.index
     kinds = [handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new)]
     names = moves.name(slot[0]), moves.tensor_name(old), moves.tensor_name(new)
@@ -300,9 +294,7 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
 
 
 def taken_inputs(index: GraphIndex, op: int) -> int | None:
-    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does
-    not know.
-    """
+    """How many tensors an op takes by type and attributes; None for unknown types."""
     definition = index.typing.definition(index.types[op])
     if definition is None:
         return None

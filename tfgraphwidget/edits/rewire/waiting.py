@@ -59,9 +59,7 @@ def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
 
 
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
-    """A sentence for each op that a patch leaves without consumers and that others still wait
-    for.
-    """
+    """A sentence for each op left without consumers that others still wait for."""
     removed = {node.name for node in patch.remove.nodes}
     left = {
         name

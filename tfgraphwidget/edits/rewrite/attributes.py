@@ -87,9 +87,7 @@ class SetAttr(Command):
         return f"Set {self.name} of {self.op} to {brief_value(self.value)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError for an attribute that the op has not, or a value that does not
-        suit it.
-        """
+        """The patch; GraphEditError for a missing attribute or a value that does not suit it."""
         index = context.index
         op = index.op(self.op)
         described, rewriter = self._attribute_def(index, op), ConsumerRewriter(index)
@@ -142,9 +140,7 @@ _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
 def _kind(value: AttrValue, argument: object) -> str:
-    """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty
-    list.
-    """
+    """The kind of an attribute by what it holds, or is given for an empty list."""
     field_name = str(value.WhichOneof("value"))
     if field_name != "list":
         return _HELD.get(field_name, field_name)
@@ -292,9 +288,7 @@ def _check_places(index: GraphIndex, node: NodeDef) -> None:
 
 
 def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
-    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it
-    is.
-    """
+    """Raise GraphEditError when an op with other attributes does not fit its neighbors."""
     _check_inputs(context.index, op, node)
     OutputUses(context).check(op, node)
 
@@ -553,9 +547,7 @@ class SetTrainable(Command):
         return f"An optimizer that is made from now on trains {only}."
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the collection; GraphEditError for what no collection holds as a
-        variable.
-        """
+        """The patch of the collection; GraphEditError where none holds such variables."""
         index = context.index
         variables = listed_variables(index)
         unknown = [name for name in self.variables if name not in variables]

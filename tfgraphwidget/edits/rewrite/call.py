@@ -110,9 +110,7 @@ class Call(Command):
         return planner.growth(self)
 
     def preview_edit(self, planner: Planner) -> Edits | Preview:
-        """What the function would add to a function's body; of a graph that is known only once it
-        was called.
-        """
+        """What the function would add to a body; of a graph known only once it was called."""
         report: Edits | Preview = planner.change(self).report
         return report
 

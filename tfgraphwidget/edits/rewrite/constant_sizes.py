@@ -32,9 +32,7 @@ _PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is
 
 
 class SizeEntry(NamedTuple):
-    """One size: its value, the op of the constant that holds it, and its place there; None where it
-    is computed.
-    """
+    """A size: its value, its constant's op and its place there; None if computed."""
 
     value: int | None
     constant: int = -1
@@ -136,9 +134,7 @@ class ShapeChanges:
     sizes: tuple[tuple[int, int, int | None], ...]
 
     def dimensions(self, tensor: Tensor) -> list[tuple[int, int, int | None]]:
-        """(position, size before, size now) of each dimension of a tensor that was known and is
-        another.
-        """
+        """(position, size before, size now) of each known dimension that has changed."""
         before, after = self.shapes.get(tensor, (None, None))
         if before is None or after is None or len(before) != len(after):
             return []
@@ -147,9 +143,7 @@ class ShapeChanges:
 
 
 class SizeAtRunTime(NamedTuple):
-    """The product of dimensions of a tensor, times a number, and a number; of the input where
-    `source` is "".
-    """
+    """The product of a tensor's dimensions times a number, and a number; "" is the input."""
 
     source: str
     positions: tuple[int, ...]
@@ -213,9 +207,7 @@ class SizeConsumer:
         times: int,
         plus: int,
     ) -> StaleConstant:
-        """Report a size that is computed from the shape of a tensor that the op reads when the
-        graph runs.
-        """
+        """Report a size computed from the shape of a tensor that the op reads at run time."""
         source = f"{self.index.names[tensor[0]]}:{tensor[1]}"
         text = " * ".join(f'tf.shape("{source}")[{position}]' for position in positions)
         text += f" * {times}" if times != 1 else ""

@@ -105,9 +105,7 @@ def tensor_name(index: GraphIndex, of: Tensor) -> str:
 
 
 def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
-    """The ops that a name scope, a selection or names of ops mean, in graph order. Raises
-    UnknownName.
-    """
+    """The ops that a scope, selection or names mean, in graph order. Raises UnknownName."""
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
@@ -221,9 +219,7 @@ _MOST = 1 << 15
 
 
 class SlotType(NamedTuple):
-    """One input: the number of its dtype (0 if it is not known), and whether it must be a reference
-    to a variable.
-    """
+    """An input: its dtype's number (0 if unknown), and whether it must be a reference."""
 
     dtype: int
     is_ref: bool

@@ -97,9 +97,7 @@ def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
-    """(op, value) of the constant of one number that a tensor is, also as another dtype; (-1, 0) if
-    it is none.
-    """
+    """(op, value) of the constant of one number that a tensor is, or casts; (-1, 0) else."""
     op, moves = tensor[0], EdgeMoves(index)
     while index.types[op] in SIZE_FORWARDING:
         op = moves.current_inputs(op)[0][0]
@@ -130,9 +128,7 @@ def _numbers(index: GraphIndex, node: NodeDef) -> list[float]:
 
 
 def _summed_terms(consumer: SizeConsumer, tensor: Tensor) -> Iterator[int]:
-    """The number of terms, as it was, of each sum that a tensor is made of and that has another
-    number of terms now.
-    """
+    """The former number of terms of each sum in a tensor that has another number now."""
     index, moves = consumer.index, EdgeMoves(consumer.index)
     stack, visited = [tensor[0]], {consumer.op}
     while stack and len(visited) < _STEPS:
@@ -288,9 +284,7 @@ def _number_of_best(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _old_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A size that is that of the input as it was: the length of a one-hot vector, a number of
-    copies.
-    """
+    """A size that is the input's as it was: a one-hot vector's length, a repeat count."""
     index, olds = consumer.index, {was for _, was, _ in consumer.changes.sizes if was > 1}
     for constant in _constants_downstream(index, consumer.read[1][0], _SIZE_OPS):
         numbers = _numbers(index, index.nodes[constant])

@@ -102,9 +102,7 @@ def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:
 
 
 def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:
-    """A NodeDef that reads tensors of the graph in place of placeholders, and stands beside
-    these.
-    """
+    """A NodeDef that reads tensors in place of placeholders, and stands beside these."""
     for k, text in enumerate(node.input):
         op, port = split_input(text)
         if op in instead:
@@ -127,9 +125,7 @@ def _output(
 def _run_in_frames(
     index: GraphIndex, traced: TracedFunction, change: Change, sources: Sequence[str], into: str
 ) -> Change:
-    """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run
-    there too.
-    """
+    """The change for tensors inside v1 loops and conditionals: new ops run there too."""
     tensors = [tensor(index, name) for name in sources]
     if not change.nodes or not may_run_in_frames(index, [op for op, _ in tensors]):
         return change
@@ -168,9 +164,7 @@ def _run_in_frames(
 
 
 def _values(index: GraphIndex, node: NodeDef) -> list[str]:
-    """The names by which a control flow context lists an op: its tensors, or the op if it has
-    none.
-    """
+    """The names by which a control flow context lists an op: tensors, or itself."""
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 

@@ -81,9 +81,7 @@ class SetInput(Command):
         fix: bool = False,
         adapter: Literal["", "Cast"] = "",
     ) -> Command:
-        """The command of a call, which may have the shape and dtype of a tf.TensorSpec or an
-        array.
-        """
+        """The command of a call, which may take shape and dtype from a tf.TensorSpec or array."""
         size = _SAME if shape is None else shape
         new_shape, new_dtype = resolver.shape_and_dtype(spec, size, "" if dtype is None else dtype)
         return cls(
@@ -128,9 +126,7 @@ class SetInput(Command):
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter
     ) -> tuple[NodeDef, ...]:
-        """A Cast from the new dtype of the placeholder to the old one, for its consumers; none
-        where that is the same.
-        """
+        """A Cast from a placeholder's new dtype to the old one; none where they are equal."""
         name, reading, (old, new) = index.names[op], tensor_consumers(index, (op, 0)), dtypes
         if old == new or not reading:
             return ()

@@ -174,9 +174,7 @@ class Insert(Command):
         return f"Name it {self.name!r}" if self.name else ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises NameTaken, or GraphEditError when consumers cannot read what the
-        function gives.
-        """
+        """The patch. Raises NameTaken, or GraphEditError if consumers cannot read the result."""
         traced = self._trace(context)
         index = context.index
         at = tensor(index, self.at)

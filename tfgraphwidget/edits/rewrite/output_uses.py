@@ -20,11 +20,7 @@ _REPLACE = "make a new op and " + editor_call("replace") + " this one"
 
 
 class OutputUses:
-    """The uses of the outputs of a graph's ops.
-
-    Args:
-        context: The graph.
-    """
+    """The uses of the outputs of a graph's ops."""
 
     def __init__(self, context: PlanContext) -> None:
         self._context, self._index = context, context.index

@@ -231,9 +231,7 @@ def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = Tr
 
 
 def variable_parts(index: GraphIndex) -> dict[int, str]:
-    """The ops that a `tf.Variable` names beside its handle, with the handle's name: initializer and
-    snapshot.
-    """
+    """The ops that a `tf.Variable` names beside its handle, with the handle's name."""
     parts: dict[int, str] = {}
     for variable in index.variable_defs:
         for name in (variable.initializer, variable.snapshot):

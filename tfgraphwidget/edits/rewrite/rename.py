@@ -104,9 +104,7 @@ class Rename(Command):
         return cls(name, new)
 
     def sentence(self) -> str:
-        """The sentence that describes the edit: a name that ends as before is that of another
-        scope.
-        """
+        """The sentence that describes the edit; a name with the same end is another scope's."""
         old, new = subject_text(self.old), subject_text(self.new)
         if not self.new.rstrip("/"):
             return f"Left {old} out of the names of its ops"
@@ -118,9 +116,7 @@ class Rename(Command):
         )
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would
-        be renamed.
-        """
+        """The patch. Raises UnknownName, NameTaken, or GraphEditError for half a rename."""
         if len(self.new) > LONGEST:
             raise GraphEditError(
                 f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}; give "
@@ -203,9 +199,7 @@ class Rename(Command):
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
     def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
-        """Old name -> new name of each op in a scope that is left out; an op of the name of the
-        scope keeps it.
-        """
+        """Old name -> new name of each op in a scope that goes; an op named so keeps it."""
         names = [
             index.names[op] for op in sorted(index.scopes.ops(index.scopes.ids[scope]).tolist())
         ]
@@ -221,9 +215,7 @@ class Rename(Command):
 
 
 def _had_name(context: PlanContext, old: str, new: str, names: Mapping[str, str]) -> bool:
-    """Whether an op had the new name before, and what TensorFlow holds under that is the same
-    op.
-    """
+    """Whether an op had the new name before, under which TensorFlow holds the same op."""
     if context.new_names.get(new) != old:
         return False
     hidden, index = context.hidden_node(new), context.index
@@ -239,9 +231,7 @@ def _had_name(context: PlanContext, old: str, new: str, names: Mapping[str, str]
 
 
 def _name_here(index: GraphIndex, name: str) -> str:
-    """The name of an op or a scope; of an op that was opened under another name than its file has,
-    that.
-    """
+    """The name of an op or a scope, as it was opened if the file has another."""
     if name in index.ids or name.rstrip("/") in index.scopes.ids:
         return name
     noted = (node for node in index.nodes if NAME_IN_FILE in node.attr)
@@ -295,9 +285,7 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
 
 
 def _renamed_wholes(index: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
-    """The new names of partitioned variables, their keys in checkpoints, by the old ones, where all
-    parts are renamed alike.
-    """
+    """The new names of partitioned variables by old ones, where all parts are renamed alike."""
     wholes: dict[str, set[str]] = {}
     for variable in index.variable_defs:
         if variable.slice_info is not None:
@@ -328,9 +316,7 @@ def _in_renamed_whole(variable: VariableDef, wholes: Mapping[str, str]) -> Varia
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
-    """Variables and v1 control flow contexts are renamed whole or not at all: Python objects name
-    their parts.
-    """
+    """Variables and v1 contexts are renamed whole or not: Python objects name parts."""
     for variable in index.variable_defs:
         if variable.handle in names:
             continue
@@ -375,9 +361,7 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
 
 
 def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> NodeDef:
-    """An op's NodeDef under its new name, and naming others by theirs; its state is found where it
-    was.
-    """
+    """An op's renamed NodeDef, with others by new names; state is found where it was."""
     new = type(node)()
     new.CopyFrom(node)
     new.name = names[node.name]
@@ -392,17 +376,13 @@ def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) ->
 
 
 def _goes_by_name(node: NodeDef) -> bool:
-    """Whether an op's state without a key is found by the op's name; other state is found by the op
-    only.
-    """
+    """Whether an op's state without a key is found by its name, not by the op only."""
     by_name = _BY_NAME in node.attr and node.attr[_BY_NAME].b
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
 
 
 def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another key, and that nothing hands
-    over.
-    """
+    """A sentence for state not found under another key, which nothing hands over."""
     index = context.index
     old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
     pairs = ((old[before], new[after]) for before, after in patch.renamed)
@@ -417,9 +397,7 @@ def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
 
 
 def lost_state_text(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A sentence for ops, by their old and new names, whose state is not found any more; none for
-    no ops.
-    """
+    """A sentence for ops, by old and new names, whose state is not found any more, or none."""
     names = tuple(zip(*pairs, strict=True))
     if not names:
         return ()
@@ -467,9 +445,7 @@ def _node_changes(index: GraphIndex, names: Mapping[str, str]) -> tuple[NodeChan
 def _members(
     index: GraphIndex, names: Mapping[str, str]
 ) -> tuple[tuple[tuple[str, Member], ...], tuple[tuple[str, Member], ...]]:
-    """All entries of the collections that hold something renamed, before and after: their order
-    stays.
-    """
+    """All entries of collections with renamed things, before and after, in order."""
     before: list[tuple[str, Member]] = []
     after: list[tuple[str, Member]] = []
     copier = NodeCopier(names)

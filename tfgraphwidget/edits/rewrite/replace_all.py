@@ -181,9 +181,7 @@ class ReplaceAll(Command):
 
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
-        """The command of a call, whose scope is named after the replacement without another
-        name.
-        """
+        """The command of a call, with a scope named after the replacement by default."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
         return cls(
             **{
@@ -201,9 +199,7 @@ class ReplaceAll(Command):
         return ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`; one that does nothing, and says why, where nothing
-        is replaced.
-        """
+        """The patch of `context`'s graph; one that does nothing, and says why, if none."""
         if not is_scope_name(self.into):
             raise InvalidArgument(
                 "into",
@@ -241,9 +237,7 @@ class ReplaceAll(Command):
         return replace(patch, shapes=shapes, report=matches).with_notes(*left)
 
     def _left_in_functions(self, context: PlanContext) -> tuple[str, ...]:
-        """What is said of matches in functions that ops of the graph call, such as the bodies of
-        loops: they are left alone.
-        """
+        """What is said of matches in called functions, such as loops' bodies, which stay."""
         pattern, extras = pattern_of(self.pattern), context.index.extras
         if self.functions or self.within or self.where is not None:
             return ()
@@ -368,9 +362,7 @@ def matches_of(
 
 
 class _Planner:
-    """Plans the command for one graph, or for the body of the function `function`; adds to
-    `report`.
-    """
+    """Plans the command for a graph, or the body of `function`; adds to `report`."""
 
     def __init__(
         self, command: ReplaceAll, context: PlanContext, report: _Report, function: str = ""
@@ -440,11 +432,7 @@ class _Planner:
                 index, (index.ids[name] for name in names | new if name in index.ids)
             )
         matches = find_matches(
-            index,
-            self.pattern,
-            within=mask,
-            external=self.external,
-            effects=self.command.effects,
+            index, self.pattern, within=mask, external=self.external, effects=self.command.effects
         )
         accepted = self._matches_to_replace(matches)
         backward = BackwardOps(index, self.context.new_names)
@@ -487,9 +475,7 @@ class _Planner:
     def _attempt(
         self, backward: BackwardOps, matches: Sequence[Match], refusals: Mapping[int, str]
     ) -> tuple[_Round, Patch | None, list[SkippedMatch]]:
-        """Replace all but the refused matches; of those that overlap the first. Returns the others
-        with the reason.
-        """
+        """Replace matches that are not refused, the first of overlapping; the others, with why."""
         step, skipped, owners = _Round(self, backward), list[SkippedMatch](), dict[int, str]()
         for place, match in enumerate(matches):
             if not place % 16:
@@ -520,9 +506,7 @@ class _Planner:
         return self._functions.setdefault(repr(by.attributes), by)
 
     def trace(self, match: Match) -> tuple[TracedFunction | None, tuple[str, ...]]:
-        """What the replacement makes for a match, None where it only passes tensors on; and the
-        tensors it takes.
-        """
+        """What the replacement makes for a match, None if it passes tensors on; and its inputs."""
         missing = [name for name in self.names_of(match) if name not in match.tensors]
         if missing:
             raise GraphEditError(
@@ -564,9 +548,7 @@ def _gradient_matches(backward: BackwardOps, matches: Sequence[Match]) -> dict[i
 
 
 def replacement_of(pattern: Pattern, by: object) -> Any:
-    """The replacement of `pattern` as it is called: `by` is a Python function, or a text that
-    describes ops.
-    """
+    """The replacement of `pattern`: `by` is a Python function, or a text of ops."""
     if isinstance(by, FunctionType):
         return _returning(by)
     if not isinstance(by, str):
@@ -575,9 +557,7 @@ def replacement_of(pattern: Pattern, by: object) -> Any:
 
 
 def _returning(function: FunctionType) -> Callable[..., object]:
-    """The function, which is refused where it returns None: other edits take that for what it was
-    argument.
-    """
+    """The function, refused where it returns None: other edits take that otherwise."""
 
     @functools.wraps(function)
     def call(*tensors: object) -> object:
@@ -593,9 +573,7 @@ def _returning(function: FunctionType) -> Callable[..., object]:
 
 
 def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[str, ...]:
-    """The tensors that a function takes: those of its parameters' names if all are named, else all
-    in order.
-    """
+    """The tensors that a function takes: by its parameters' names if all are, else in order."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -835,12 +813,7 @@ class _Round:
             *((CARRIED,) if carried else ()),
             # Asked here, too: the patch of a called function's body comes by no other way.
             *stale_gradient_notes(
-                index,
-                patch,
-                names,
-                "what was replaced",
-                carried=carried,
-                left_over=left_over,
+                index, patch, names, "what was replaced", carried=carried, left_over=left_over
             ),
             *possible_gradient_notes(
                 index, traversal.mask_of(index, replaced_ops), "what was replaced", names

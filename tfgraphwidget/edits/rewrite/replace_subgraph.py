@@ -191,9 +191,7 @@ class Replace(Command):
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:
-        """The tensors that an op type is called on: all inputs of a single op, which may read one
-        tensor twice.
-        """
+        """The tensors that an op type is called on: all inputs of an op, also twice."""
         return self._slots(index, self.part(index))
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
@@ -244,9 +242,7 @@ class Replace(Command):
     def _each_by_type(
         self, context: PlanContext, parts: Sequence[Selection]
     ) -> tuple[Patch, tuple[PartGradients, ...]]:
-        """The patch that puts an op of the type in the place of each of several parts, which no
-        edge joins.
-        """
+        """The patch that puts an op of the type in place of each of several separate parts."""
         index = context.index
         names_in_use = {name.lower() for name in (*index.used_names(), *index.reserved)}
         grafts: list[_ReplacedPart] = []
@@ -311,9 +307,7 @@ class Replace(Command):
         )
 
     def _fed_by(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
-        """The tensors that a part reads, without the variables: the function makes its own, or
-        none.
-        """
+        """The tensors that a part reads, without variables: functions make their own or none."""
         return tuple(
             name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES
         )
@@ -477,9 +471,7 @@ def _awaiting_the_new(index: GraphIndex, part: Part, patch: Patch) -> Patch:
 
 
 def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
-    """Two patches that add ops of one type to a graph, whose new ops read nothing of each other, as
-    one.
-    """
+    """Two patches of ops of one type that read nothing of each other, as one."""
     changed = {change.name: change for change in first.changed}
     for change in other.changed:
         before = change.before
@@ -504,9 +496,7 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
 
 
 def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
-    """The variables that a function captures for a part alone: nothing else initializes or reads
-    them there.
-    """
+    """The variables that a function captures for a part alone, used nowhere else."""
     names = (
         variable.handle
         for variable in index.variable_defs

@@ -73,9 +73,7 @@ class SizeRewriter:
         return self.nodes[name]
 
     def _rewrite(self, one: StaleConstant, consumer: str) -> None:
-        """In the constant itself if it has no other consumer and may change, else in one beside
-        it.
-        """
+        """In the constant itself if it has no other consumer and may change, else beside it."""
         op = self.after.ids[one.op]
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
@@ -157,9 +155,7 @@ class SizeRewriter:
         ]
 
     def _nearest_consumer(self, one: StaleConstant) -> str:
-        """The op by which the constant goes to its consumer: that itself, or one that joins several
-        sizes.
-        """
+        """The op by which the constant goes to its consumer: itself, or one that joins sizes."""
         after, const = self.after, self.after.ids[one.op]
         way = walk_from([after.ids[one.consumer]], after.input_lists.__getitem__)
         nearest = (after.names[op] for op in way if const in after.input_lists[op])

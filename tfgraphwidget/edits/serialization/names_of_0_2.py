@@ -10,6 +10,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tfgraphwidget.naming import words
+
 COMMANDS = {
     "grow": "call",
     "place": "set_device",
@@ -57,25 +59,10 @@ def _argument_of_today(name: str, command: str) -> str:
     return ENDS.get(command, name) if name == "ends" else ARGUMENTS.get(name, name)
 
 
-_PASSES = (
-    *(
-        "remove_identities",
-        "merge_duplicates",
-        "fold_batch_norm",
-        "fold_constants",
-        "remove_devices",
-        "rename_type",
-    ),
-    *(
-        "sort",
-        "obfuscate_names",
-        "change_batch_size",
-        "cast",
-        "round_weights",
-        "quantize_weights",
-        "strip_training",
-    ),
-    *("remove_attr", "remove_collection", "remove_functions"),
+_PASSES = words(
+    "remove_identities merge_duplicates fold_batch_norm fold_constants remove_devices rename_type",
+    "sort obfuscate_names change_batch_size cast round_weights quantize_weights strip_training",
+    "remove_attr remove_collection remove_functions",
 )
 METHODS = {
     **{name: f"passes.{name}" for name in _PASSES},

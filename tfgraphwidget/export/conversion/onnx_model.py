@@ -120,9 +120,7 @@ def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
 
 
 def _let_functions_be_inlined(graph: Any) -> None:
-    """Change a GraphDef so that TensorFlow's optimizer, which tf2onnx calls, puts functions in
-    place of their calls.
-    """
+    """Change a GraphDef so that TensorFlow's optimizer, which tf2onnx calls, inlines functions."""
     # Else loops and conditionals of functions become those of TensorFlow 1, which have no
     # conversion.
     for node in chain(graph.node, *(function.node_def for function in graph.library.function)):

@@ -46,9 +46,7 @@ _NOT_RUN = (
 
 
 def write_converted(path: Path, request: ExportRequest) -> None:
-    """Write a graph in the format of another runtime, which the suffix of the file says, and verify
-    it.
-    """
+    """Write a graph in another runtime's format, which the file's suffix says, and verify it."""
     suffix = path.suffix.lower()
     conversion = CONVERSIONS[suffix]
     _check_packages(suffix, conversion)
@@ -59,9 +57,7 @@ def write_converted(path: Path, request: ExportRequest) -> None:
 def _checked_model(
     request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex
 ) -> bytes:
-    """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a
-    refusal points.
-    """
+    """The converted graph of a request; refusals point to ops of `drawn`, which the user sees."""
     notices, request = request.notices, replace(request, notices=[])
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
     _check_trust(request)
@@ -94,9 +90,7 @@ def _checked_model(
 
 
 def _check_trust(request: ExportRequest) -> None:
-    """Raise NotTrusted for an op that does more than compute: a converter computes what depends on
-    constants.
-    """
+    """Raise NotTrusted for an op that does more than compute: a converter folds constants."""
     for signature in request.signatures:
         inputs, outputs = (
             [tensor for _, tensor in side] for side in (signature.inputs, signature.outputs)
@@ -184,9 +178,7 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> 
 
 
 def _of_this_release(graph_def: GraphDef, request: ExportRequest) -> GraphDef:
-    """A GraphDef in ops of the present release: converters put it into a function, where old ones
-    do not run.
-    """
+    """A GraphDef in ops of the present release: converters run no old ones in a function."""
     present: GraphDef = tf_protos.GraphDef()
     present.CopyFrom(graph_def)
     present.versions.producer = tf_protos.graph_def_version()

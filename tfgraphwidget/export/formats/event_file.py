@@ -96,9 +96,7 @@ def _write_file(logdir: Path, events: Iterable[bytes]) -> Path:
 
 
 def _free_name() -> str:
-    """A name as TensorFlow makes them, with a later time than existing files: TensorBoard shows the
-    last.
-    """
+    """A name as TensorFlow makes it, later than existing files: TensorBoard shows the last."""
     return f"events.out.tfevents.{time.time():017.6f}.{socket.gethostname()}.{os.getpid()}"
 
 

@@ -189,9 +189,7 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
 
 
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """The values that a file has for the variables, where TensorFlow cannot run it. Raises
-    GraphEditError.
-    """
+    """The file's values of variables, where TensorFlow cannot run it. Raises GraphEditError."""
     variables, readers = variables_among(request.index, need), request.graph.stored_values()
     missing = next(
         (variable.handle for variable in variables if variable.handle not in readers), None
@@ -272,9 +270,7 @@ def _load(
     boundaries: Mapping[str, tuple[dict[str, str], dict[str, str]]],
     starters: Sequence[str],
 ) -> Iterator[Run]:
-    """Import a frozen graph; `boundaries` are the tensors of the inputs and outputs of each
-    signature, by their keys.
-    """
+    """Import a frozen graph; `boundaries` are each signature's input and output tensors, by key."""
     graph_def = read_graph_def(path)
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
     with Sandbox(

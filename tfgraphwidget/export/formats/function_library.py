@@ -12,18 +12,14 @@ from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, No
 
 
 def complete_graph_def(request: ExportRequest) -> GraphDef:
-    """The GraphDef of every op that the editor shows, with all functions; ops hidden by undo are
-    left out.
-    """
+    """The GraphDef of every op that the editor shows, with all functions, without hidden ops."""
     return fill_graph_def(
         request.index, request.graph.envelope(), request.graph.as_in_file(request.index.nodes)
     )
 
 
 def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
-    """Add nodes to a GraphDef without any, which is returned, and make its library that of an
-    index.
-    """
+    """Add nodes to a GraphDef without any, and make its library that of an index; returns it."""
     graph_def.node.extend(nodes)
     library = graph_def.library
     there = {function.signature.name for function in library.function}
@@ -42,9 +38,7 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
 
 
 def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
-    """The library of the functions that nodes call, directly or through functions, and of their
-    gradients.
-    """
+    """The library of the functions that nodes call, directly or not, and their gradients."""
     definitions: dict[str, FunctionDef] = {}
     gradients: dict[str, str] = {}
     stack = list(nodes)

@@ -162,9 +162,7 @@ class ModuleReference:
         return False
 
     def is_refused(self) -> bool:
-        """Whether an op of a file that is not trusted does more than compute; a notice says
-        which.
-        """
+        """Whether an op of an untrusted file does more than compute; a notice says which."""
         effects = (op for module in self._modules.values() for op in module.effects())
         return not self._request.trust.is_given and is_refused(self._request, next(effects, None))
 
@@ -225,16 +223,12 @@ class ModuleReference:
         return []
 
     def _try_apart(self, signature: Signature, feeds: Mapping[str, TensorCompatible]) -> None:
-        """Run what was written in a process of its own. Raises SessionRefused where that fails, or
-        ends.
-        """
+        """Run what was written in a process of its own. Raises SessionRefused if that fails."""
         self._trial = self._trial or RemoteContext(RUNS, PATIENCE, load_eagerly, self._path)
         call_apart(self._trial, signature, feeds)
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their
-        place.
-        """
+        """Run again on the same feeds; `moved`: with `next_numbers` of variables and feeds."""
         runs = [
             (signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all
         ]
@@ -278,9 +272,7 @@ class _TracedModule:
         return graph_def
 
     def check_ranks(self, feeds: Mapping[str, TensorCompatible]) -> None:
-        """Raise ValueError for a value of too few dimensions for a kernel that would end the
-        process.
-        """
+        """Raise ValueError for too few dimensions of a value for a kernel that would crash."""
         check_call_ranks(self._function, self._tensors(feeds))
 
     def _tensors(self, feeds: Mapping[str, TensorCompatible]) -> dict[str, Tensor]:

@@ -83,9 +83,7 @@ _RESTORES = "restore_all"
 
 
 def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> SaverDef | None:
-    """The SaverDef of the graph's last Saver that restores exactly these variables by their names,
-    or None.
-    """
+    """The SaverDef of the last Saver that restores just these variables by name, or None."""
     for name in reversed(index.names):
         if last_part(name) == _RESTORES and _restores(index, name, variables):
             scope = name.removesuffix(_RESTORES)
@@ -119,9 +117,7 @@ def key_of(variable: VariableDef) -> str:
 
 
 def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> bool:
-    """Whether running an op assigns a checkpoint's values to exactly these variables by their
-    names.
-    """
+    """Whether running an op assigns a checkpoint's values to just these variables by name."""
     ops = np.flatnonzero(needed_ops(index, (), [op])).tolist()
     assigned = {index.names[index.input_lists[i][0]] for i in ops if index.types[i] in ASSIGNS}
     keys: set[str] = set()
@@ -135,17 +131,10 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
 
 
 # What a SavedModel of TF 1 begins with.
-_INITIALIZATION = {
-    "asset_filepaths",
-    "saved_model_main_op",
-    "legacy_init_op",
-}
+_INITIALIZATION = {"asset_filepaths", "saved_model_main_op", "legacy_init_op"}
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
 # Their messages name ops, and edits follow them.
-_FOLLOWED = {
-    *COLLECTIONS.values(),
-    "queue_runners",
-}
+_FOLLOWED = {*COLLECTIONS.values(), "queue_runners"}
 
 
 def add_collections(
@@ -192,9 +181,7 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
 
 
 def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:
-    """Control flow contexts without what edits have removed: TensorFlow imports no file in which
-    they name it.
-    """
+    """Control flow contexts without removed ops: TensorFlow imports no file that names them."""
     present = contexts_in(contexts, index.names)
     stack = list(present)
     while stack:
@@ -232,10 +219,7 @@ _BARE = (
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
 # What a newer TensorFlow says in these of the file is written again.
-_KEPT = (
-    "meta_info_def",
-    "signature_def",
-)
+_KEPT = ("meta_info_def", "signature_def")
 
 
 def siblings(path: Path) -> list[Path]:
@@ -279,9 +263,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
 
 def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
-    """Write the MetaGraphDef of a graph that TensorFlow holds, with a checkpoint, and verify
-    both.
-    """
+    """Write the MetaGraphDef of a graph in TensorFlow, with a checkpoint, and verify both."""
     bare = request.graph.lacks_values()
     variables = _variables_to_save(request, bare=bare)
     present = {} if bare else present_values(request, variables)
@@ -339,9 +321,7 @@ def _verify(
 
 
 def _write_unrunnable(path: Path, request: ExportRequest) -> None:
-    """Write what has no live graph: a function as a graph, or the graph of a file that is for other
-    devices, say.
-    """
+    """Write what has no live graph: a function as a graph, or a file's for other devices."""
     if request.function is not None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
@@ -360,9 +340,7 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
 
 
 def _write_alone(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values,
-    unverified.
-    """
+    """Write a MetaGraphDef unverified, with the file's collections and values."""
     index, values = request.index, request.graph.stored_values()
     variables = index.variable_defs
     unsaved = [
@@ -386,9 +364,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
 def _keys_to_write(
     index: GraphIndex, variables: Sequence[VariableDef]
 ) -> list[tuple[str, VariableDef]]:
-    """The keys of variables in a checkpoint: their names, and where one was renamed that of the
-    graph's Saver, too.
-    """
+    """The keys of variables in a checkpoint: names, and also the Saver's for renamed ones."""
     of_saver, names = checkpoint_keys(index.nodes, variables), {key_of(v) for v in variables}
     pairs = ((key, v) for v in variables for key in dict.fromkeys((key_of(v), of_saver[v.handle])))
     return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
@@ -432,9 +408,7 @@ def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
 
 
 def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
-    """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its
-    signatures.
-    """
+    """The MetaGraphDef of a graph outside of TensorFlow, with its Saver and signatures."""
     original = request.graph.file_meta_graph()
     meta_graph = file_meta_graph(
         request.index,
@@ -500,9 +474,7 @@ def file_meta_graph(
 
 
 def _followed_collections(index: GraphIndex) -> dict[str, list[Message]]:
-    """The collections of messages that name ops and that edits follow: control flow contexts and
-    queue runners.
-    """
+    """The collections of messages that name ops: control flow contexts and queue runners."""
     entries: dict[str, list[Message]] = {}
     contexts = _present_contexts(index.extras.contexts(), index)
     for key, entry in (
@@ -593,9 +565,7 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
 
 
 def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
-    """The requested signatures, or none, with a notice, if they cannot run: the file holds more
-    than them.
-    """
+    """The requested signatures, or none, with a notice, if they cannot run."""
     try:
         ops_needed_by(request.index, request.signatures)
     except GraphEditError as error:
@@ -714,9 +684,7 @@ def _try_import(path: Path, trust: Trust) -> None:
 
 @contextmanager
 def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Session]:
-    """A session on the graph of the written file, with restored variables unless the file has no
-    values (`bare`).
-    """
+    """A session on the written graph, with restored variables unless the file is `bare`."""
     with tf.Graph().as_default() as graph, open_session(graph, trust, exact_config()) as session:
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)

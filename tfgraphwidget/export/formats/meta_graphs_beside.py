@@ -34,9 +34,7 @@ _VARIABLES = "variables/variables"
 
 
 def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
-    """Raise GraphEditError for tags by which another graph of the file that was opened is
-    loaded.
-    """
+    """Raise GraphEditError for tags by which another graph of the opened file is loaded."""
     if any(set(meta.meta_info_def.tags) == set(tags) for meta in opened.others):
         raise GraphEditError(
             argument_value("tags", repr(list(tags)))
@@ -139,9 +137,7 @@ def _join_values(path: Path, opened: OpenedSavedModel) -> None:
 
 
 def _stored_values(prefix: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The dtypes and the shapes of the values in a checkpoint, by name; empty without a
-    checkpoint.
-    """
+    """The dtypes and shapes of the values in a checkpoint, by name; empty without one."""
     if not prefix.with_name(f"{prefix.name}.index").is_file():
         return {}
     reader = tf_protos.checkpoint_reader(str(prefix))

@@ -103,9 +103,7 @@ def _value(index: GraphIndex, variable: VariableDef, session: Session | None) ->
 def add_objects(
     objects: SavedObjectGraph, variables: Iterable[NewVariable], index: GraphIndex
 ) -> None:
-    """Add variables, in the order of their numbers, to the saved objects, as attributes of the
-    root.
-    """
+    """Add variables, by number, to the saved objects, as attributes of the root."""
     for new in variables:
         handle = index.nodes[index.ids[new.definition.handle]]
         saved = objects.nodes.add().variable
@@ -154,9 +152,7 @@ def initializer_nodes(
 def checkpoint_values(
     reader: CheckpointReader, variables: Sequence[NewVariable]
 ) -> Mapping[str, object]:
-    """The values of new variables by their names in the checkpoint, with the objects that the
-    checkpoint lists.
-    """
+    """The values of new variables by names in the checkpoint, with the listed objects."""
     if not variables:
         return {}
     objects = tf_protos.TrackableObjectGraph.FromString(reader.get_tensor(tf_protos.OBJECT_GRAPH))

@@ -104,9 +104,7 @@ class ObjectGraphEdit:
         return self._after.extras.function(name) if now is None else old if old == now else now
 
     def _edited_by_name(self) -> dict[str, set[str]]:
-        """The edited versions of functions that objects alone call, and no op: these were entered
-        by their names.
-        """
+        """The edited versions of functions that only objects call, and no op."""
         editions: dict[str, set[str]] = {}
         for name in self._after.functions - self._before.functions - self._reachable:
             old = _EDITED.sub("", name)
@@ -184,9 +182,7 @@ class ObjectGraphEdit:
 
     @cached_property
     def _object_tensors(self) -> dict[str, int]:
-        """Tensors that represent saved objects, with the numbers of these; not those that freezing
-        made constants.
-        """
+        """Tensors that represent saved objects, with their numbers, but for frozen ones."""
         before, after = self._before, self._after
         object_tensors = bound_tensors(self._original, before.nodes)
         ops = {tensor: split_tensor(tensor)[0] for tensor in object_tensors}
@@ -225,9 +221,7 @@ class ObjectGraphEdit:
         }
 
     def _drop_signature(self, name: str) -> None:
-        """Remove a signature from the map of signatures; its function goes if nothing else names
-        it.
-        """
+        """Remove a signature from the signatures; its function goes if nothing else names it."""
         for root in [
             child.node_id
             for child in self.objects.nodes[0].children
@@ -342,9 +336,7 @@ class ObjectGraphEdit:
         saved.argument_keywords[:] = [key for key, _ in inputs]
 
     def _function_template(self, inputs: Sequence[tuple[str, str]]) -> FunctionDef:
-        """A FunctionDef with an argument for each input, and the attributes of functions traced in
-        TensorFlow 2.
-        """
+        """A FunctionDef with an argument per input, and the attributes of TensorFlow 2's traces."""
         template = tf_protos.FunctionDef()
         used_names: set[str] = set()
         for key, tensor in inputs:
@@ -399,9 +391,7 @@ class ObjectGraphEdit:
         renamed: Mapping[str, str],
         now: Signature,
     ) -> None:
-        """Let a signature take its inputs under other keys and with other shapes, and not those
-        that it has no more.
-        """
+        """Let a signature take its inputs under other keys and shapes, without those that went."""
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         tensors = dict(now.inputs)
         for key, new in renamed.items():
@@ -457,17 +447,13 @@ class ObjectGraphEdit:
     # Functions
 
     def _successor(self, name: str) -> str:
-        """The edited function that all callers of a function call now; "" if some still call the
-        function itself.
-        """
+        """The edited function that all callers of a function call now; "" if some do not."""
         candidates = self._successors.get(name, set())
         only = next(iter(candidates)) if len(candidates) == 1 else ""
         return only if only and only not in self._old and name not in self._reachable else ""
 
     def library(self) -> tuple[FunctionDefLibrary, dict[str, str]]:
-        """The functions of the file, and the name there of each function that has another in the
-        editor.
-        """
+        """The functions of the file, and their names there where the editor has others."""
         exchanged = {
             name: new
             for name in self._old
@@ -635,9 +621,7 @@ class ObjectGraphEdit:
         return False
 
     def _new_arguments(self, old: str, new: str) -> list[int] | None:
-        """The objects of the arguments that an edited function has besides; None if its other
-        arguments differ.
-        """
+        """The objects of an edited function's further arguments; None if the others differ."""
         before, now = (
             [a.type for a in f.signature.input_arg] for f in (self._old[old], self._function(new))
         )
@@ -649,9 +633,7 @@ class ObjectGraphEdit:
 
     @cached_property
     def _given_objects(self) -> dict[str, list[int | None]]:
-        """The saved objects that calls give the arguments of each function; None for other
-        arguments.
-        """
+        """The saved objects that calls give each function's arguments; None for other ones."""
         numbers = self._object_tensors
         arguments: dict[str, list[int | None]] = {}
         stack: list[tuple[Iterable[NodeDef], Mapping[str, int]]] = [
@@ -747,9 +729,7 @@ class ObjectGraphEdit:
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:
-        """The attributes of the saved object through which a function is called, signatures left
-        out.
-        """
+        """The attributes of the saved object by which a function is called, but signatures."""
         paths, visited = [], {0}
         level: list[tuple[tuple[str, ...], int]] = [((), 0)]
         while level:
@@ -863,9 +843,7 @@ def _output_shapes(index: GraphIndex, signature: Signature) -> list[object]:
 def _check_keys(
     structure: StructuredValue, named: Iterable[tuple[str, str]], signature: str
 ) -> None:
-    """Raise for a signature that takes or gives sparse or ragged values, which are several tensors
-    under one key.
-    """
+    """Raise for a signature of sparse or ragged values, which are several tensors per key."""
     fields = structure.dict_value.fields
     if fields.keys() != {key for key, _ in named} or any(
         not f.HasField("tensor_spec_value") for f in fields.values()
@@ -876,9 +854,7 @@ def _check_keys(
 def _function_shapes(
     functions: Sequence[FunctionDef], library: FunctionDefLibrary
 ) -> dict[str, list[Shape]]:
-    """The static shapes of the outputs of functions, as TensorFlow infers them where an op calls
-    them.
-    """
+    """The static shapes of functions' outputs, as TensorFlow infers them for calls."""
     graph_def = tf_protos.GraphDef(library=library)
     graph_def.versions.producer = tf_protos.graph_def_version()
     for number, function in enumerate(functions):
@@ -931,9 +907,7 @@ def _tensor_specs(structure: StructuredValue) -> Iterator[TensorSpecProto]:
 
 
 def _only_call(index: GraphIndex, signature: Signature, function: str) -> str:
-    """The op whose outputs are those of a signature, in order, and that calls its function; "" if
-    there is none.
-    """
+    """The op that calls a signature's function and gives its outputs in order, or ""."""
     outputs = [split_tensor(tensor) for _, tensor in sorted(signature.outputs)]
     names = {op for op, _ in outputs}
     if len(names) != 1 or [port or 0 for _, port in outputs] != list(range(len(outputs))):

@@ -48,9 +48,7 @@ def rename_in_graph(before: GraphIndex, names: Mapping[str, str]) -> GraphIndex:
 
 
 def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef:
-    """The MetaGraphDef of a SavedModel with other names of ops in the graph, and of the objects of
-    variables.
-    """
+    """The MetaGraphDef of a SavedModel with other names of ops and of variables' objects."""
     if not names:
         return meta
     renamed = type(meta)()

@@ -67,9 +67,7 @@ _LEFT_OUT = frozenset({
 
 
 def write_saved_model(path: Path, request: ExportRequest) -> None:
-    """Write a SavedModel of the ops that the signatures need, and verify it; an unedited SavedModel
-    is copied.
-    """
+    """Write a SavedModel of the ops that signatures need, verified; an unedited one is copied."""
     opened, edited = request.opened_model, request.edited
     if opened is not None and request.is_unedited and _keeps_tags(request.settings.tags, opened):
         copy_files(opened.folder, path, files_of(opened.folder))
@@ -183,9 +181,7 @@ def _signature_def(
     file_signature: Signature,
     edited: EditedSavedModel | None,
 ) -> SignatureDef:
-    """The SignatureDef of a signature, with the method and the composite values of the one that was
-    opened.
-    """
+    """The SignatureDef of a signature, with the opened one's method and composite values."""
     if edited is None:
         was = None
     else:
@@ -245,9 +241,7 @@ def _write(
 def _saver(
     opened: OpenedSavedModel, state: ExportedState, variables: Mapping[str, tf.Variable]
 ) -> tf.compat.v1.train.Saver | None:
-    """A Saver of the checkpoint that the other graphs of the file read too; None where there are no
-    others.
-    """
+    """A Saver of the checkpoint that other graphs of the file read; None without such."""
     if not (opened.others and variables):
         return None
     names = names_in_checkpoint(state, opened)
@@ -264,9 +258,7 @@ def _saver(
 def _add_collections(
     graph: tf.Graph, request: ExportRequest, inside: set[str], variables: dict[str, tf.Variable]
 ) -> None:
-    """Add the collections of the subgraph, with all variables in the global ones, and its control
-    flow contexts.
-    """
+    """Add the subgraph's collections, with all variables as global ones, and its contexts."""
     for variable in variables.values():
         graph.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, variable)
     for key, members in request.index.collections.items():

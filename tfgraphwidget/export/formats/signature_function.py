@@ -33,9 +33,7 @@ _INPUT_SHAPES = "_input_shapes"
 
 @dataclass(frozen=True)
 class SignatureFunction:
-    """A FunctionDef that computes a signature, and the numbers of the saved objects that it is
-    bound to, in order.
-    """
+    """A FunctionDef that computes a signature, and the saved objects it is bound to, in order."""
 
     definition: FunctionDef
     bound_inputs: tuple[int, ...]
@@ -154,9 +152,7 @@ def _copied_arguments(
 
 
 class _Captures:
-    """The arguments of a function that represent saved objects: one is added when it is first
-    read.
-    """
+    """The arguments of a function that represent saved objects, added when first read."""
 
     def __init__(
         self,

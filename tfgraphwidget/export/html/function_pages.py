@@ -74,9 +74,7 @@ class PageGraph:
 
     @property
     def signature(self) -> tuple[tuple[SignatureLine, ...], list[int]]:
-        """Arguments and results of a function with dtypes and shapes, and their op numbers; empty
-        for a graph.
-        """
+        """Arguments and results of a function with dtypes, shapes and op numbers; or empty."""
         index, body = self.page_input.index, self.body
         if body is None:
             return (), []
@@ -112,9 +110,7 @@ MAX_DEPTH = 32  # calls in calls that a page goes into: models have under ten
 
 
 class _Search:
-    """The graphs of a page, by path if the user has entered them, else by function name and
-    body.
-    """
+    """The graphs of a page, by path if entered by the user, else by function name and body."""
 
     def __init__(self, here: PageInput, entered: EnteredViews) -> None:
         self.page_graphs: list[PageGraph] = []

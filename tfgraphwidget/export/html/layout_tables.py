@@ -228,9 +228,7 @@ def container_tables(
 
 
 def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) -> Arrays:
-    """The tints and notes of all children and badges; the rows of the editor's own view come
-    first.
-    """
+    """The tints and notes of all children and badges; the editor's own rows come first."""
     views = [row for row in rows if row.layouts.saved]
     levels = [row for row in rows if not row.layouts.saved]
     drawings: list[tuple[VisibleGraph | _ClosedItems, dict[str, npt.NDArray[np.intp]]]] = []
@@ -254,9 +252,7 @@ def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) 
 
 
 class _Rows:
-    """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before
-    them.
-    """
+    """The arrays of one ContainerLayouts, with counts for offsets, which need those before."""
 
     def __init__(
         self, index: GraphIndex, outline: Outline, layouts: ContainerLayouts, texts: Texts

@@ -57,9 +57,7 @@ _SMALL = 200  # bytes of an attribute that is looked up by its serialization
 
 
 class Values:
-    """Numbers of the distinct attribute values, each with its text and the texts that a query
-    compares it by.
-    """
+    """Numbers of distinct attribute values, each with its text and those that queries compare."""
 
     def __init__(self) -> None:
         self._number: dict[tuple[str, ...], int] = {}
@@ -144,9 +142,7 @@ def pack_page(page_input: PageInput) -> bytes:
 
 
 def titles_of(page_input: PageInput) -> tuple[str, ...]:
-    """The titles of the graphs from the outermost to the current one; of a file its name without
-    the directory.
-    """
+    """The titles of the graphs from the outermost to the current; a file's name alone."""
     first, *inner = page_input.path
     return PurePath(first).name if PurePath(first).is_absolute() else first, *inner
 
@@ -193,9 +189,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
 
 
 def _effects(page_input: PageInput) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and
-    sentences.
-    """
+    """The ops of an untrusted graph that do more than compute: bits in a Paint, and sentences."""
     index = page_input.index
     untrusted = untrusted_ops(index, page_input.trust)
     bits = np.zeros(len(index), dtype=np.uint8)
@@ -263,9 +257,7 @@ def _ops(
 
 
 def _boundary_facts(index: GraphIndex, outline: Outline) -> npt.NDArray[np.uint8]:
-    """What decides which ops lie between two boundaries, a bit each; `offline/boundary.ts` reads
-    it.
-    """
+    """What decides which ops lie between boundaries, a bit each; `offline/boundary.ts` reads it."""
     in_control_flow = np.zeros(len(index), dtype=bool)
     in_control_flow[list(control_flow_ops(index))] = True
     facts = (
@@ -338,9 +330,7 @@ def _is_known(index: GraphIndex, kind: str) -> bool:
 
 
 def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
-    """The attributes of an op type, each with the comparison texts of its default; None without a
-    default.
-    """
+    """The attributes of an op type, each with its default's comparison texts, or None."""
     definition = index.typing.definition(kind)
     for each in () if definition is None else definition.attr:
         yield (

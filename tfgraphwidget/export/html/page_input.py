@@ -19,9 +19,7 @@ Encodings = Mapping[str, tuple[OpValues, Legend]]
 
 
 class EnteredView(Protocol):
-    """A graph that the user has entered, with its selection and open scopes: `GraphView` of the
-    editor.
-    """
+    """A graph that the user has entered, with selection and open scopes: `GraphView`."""
 
     title: str
 

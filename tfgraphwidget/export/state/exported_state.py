@@ -129,19 +129,14 @@ def present_values(
                 "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and "
                 "save again"
             )
-        raise SessionRefused(
-            f"{why}; " + way + ".",
-            missing.handles or list(reads),
-        ) from None
+        raise SessionRefused(f"{why}; " + way + ".", missing.handles or list(reads)) from None
     return read
 
 
 def with_assign_ops(
     index: GraphIndex, variables: Iterable[VariableDef]
 ) -> tuple[tuple[VariableDef, ...], tuple[NodeDef, ...]]:
-    """Variables each of which has an op that assigns it, and the NodeDefs to add to the graph for
-    that.
-    """
+    """Variables that each have an op that assigns them, and the NodeDefs to add for that."""
     assign_ops = _AssignOps(index)
     whole = [v if v.initializer in index.ids else assign_ops.add_assign(v) for v in variables]
     return tuple(whole), tuple(assign_ops.nodes)
@@ -176,9 +171,7 @@ class _AssignOps:
         self._used_names: set[str] = set()
 
     def with_assign(self, variable: VariableDef, value: npt.ArrayLike, keep: bool) -> VariableDef:
-        """The variable with an op that assigns it: its initializer if that is to `keep` and takes
-        the value.
-        """
+        """The variable with an op that assigns it: its initializer if that is to `keep`."""
         if keep and self._takes(variable, np.shape(value)):
             return variable
         return self.add_assign(variable)
@@ -215,9 +208,7 @@ class _AssignOps:
 
 
 def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
-    """The paths of the files that tables are filled from, or that are assets, by the constant that
-    holds them.
-    """
+    """The paths of files that fill tables or are assets, by the constant that holds them."""
     candidates = [
         index.op(member.name) for member in index.collections.get(tf_protos.ASSET_FILEPATHS, ())
     ]
@@ -228,9 +219,7 @@ def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
 
 
 def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[NodeDef]) -> None:
-    """Add a notice for the file of that name that names others, such as vocabularies, where they
-    are now.
-    """
+    """Add a notice for the file of that name that names others, such as vocabularies."""
     index = request.index
     written = mask_of(index, (index.ids[node.name] for node in nodes if node.name in index.ids))
     paths = list(dict.fromkeys(named_files(index, written).values()))

@@ -69,9 +69,7 @@ def extract_subgraph(
 
 
 def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
-    """The ops that each signature needs; raises GraphEditError for a placeholder that is not among
-    its inputs.
-    """
+    """The ops that each signature needs; raises GraphEditError for another placeholder."""
     masks = []
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
@@ -92,9 +90,7 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
 
 
 def ops_needed(index: GraphIndex, signatures: Iterable[Signature]) -> Mask:
-    """The ops that any of the signatures needs, none where there are none; raises as
-    `ops_needed_by`.
-    """
+    """The ops that any signature needs, none without signatures; raises as `ops_needed_by`."""
     needed: Mask = np.logical_or.reduce(
         [np.zeros(len(index), bool), *ops_needed_by(index, signatures)]
     )
@@ -102,9 +98,7 @@ def ops_needed(index: GraphIndex, signatures: Iterable[Signature]) -> Mask:
 
 
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
-    """The ops all of whose tensors are among the inputs: control inputs from them can be
-    dropped.
-    """
+    """The ops with all tensors among the inputs: control inputs from them can go."""
     input_tensors = set(pairs(index, inputs))
     ports = Counter(op for op, _ in input_tensors)
     return {index.names[op] for op, count in ports.items() if count == len(index.dtypes(op))}
@@ -161,9 +155,7 @@ class _InputPlaceholders:
         return f"{self.instead[op, port or 0]}:0" if (op, port or 0) in self.instead else tensor
 
     def _value(self, key: str, tensor: str) -> str:
-        """The tensor itself; of a reference variable its value, because not all loaders can fetch a
-        reference.
-        """
+        """The tensor itself; a reference variable's value, as loaders may not fetch references."""
         op, port = pairs(self.index, [tensor])[0]
         if not self.index.dtypes(op)[port].endswith("_ref"):
             return tensor
@@ -195,9 +187,7 @@ class _InputPlaceholders:
 def without_remote_devices(
     request: ExportRequest, nodes: Iterable[NodeDef], kind: str
 ) -> list[NodeDef]:
-    """NodeDefs without the devices of other processes, which the loader may not have; a notice says
-    so.
-    """
+    """NodeDefs without devices of other processes, which loaders may lack; a notice says so."""
     nodes = list(nodes)
     here = [without_remote_device(node) for node in nodes]
     remote = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
@@ -213,9 +203,7 @@ def without_remote_devices(
 def _rewire(
     node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]
 ) -> NodeDef:
-    """A copy of a NodeDef that reads the placeholders, without references to ops outside of the
-    subgraph.
-    """
+    """A copy of a NodeDef that reads the placeholders, without references outside."""
     copy = type(node)()
     copy.CopyFrom(node)
     del copy.input[:]

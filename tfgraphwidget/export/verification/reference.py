@@ -52,9 +52,7 @@ def not_run(reason: str) -> Sentence:
 
 
 class GraphReference:
-    """Runs the editor's graph on feeds with the written state; the state of the user's session is
-    not touched.
-    """
+    """Runs the editor's graph on feeds with the written state, not in the user's session."""
 
     def __init__(self, request: ExportRequest, state: ExportedState) -> None:
         self.request, self._state = request, state
@@ -82,9 +80,7 @@ class GraphReference:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the graph and what was written run in a process of their own: it may end on
-        made-up feeds.
-        """
+        """Whether graph and written file run in a process of their own, as feeds may end it."""
         if self._has_unknown_op:  # of a library that only this process has loaded
             return False
         return self.request.trust.is_file or not self.request.settings.feeds
@@ -136,9 +132,7 @@ class GraphReference:
         return self.rerun(runs) if runs and self._has_effects() else runs
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in
-        their place.
-        """
+        """Run again on the same feeds, from the initial state; `moved`: with `next_numbers`."""
         runs = [
             (signature, next_numbers(feeds) if moved else feeds) for signature, feeds, _ in run_all
         ]
@@ -151,9 +145,7 @@ class GraphReference:
         return bool(side_effects(self.request.index, self._ops_to_run))
 
     def _find_effect(self) -> EffectiveOp | None:
-        """An op that does more than compute; None without one, or where the user wants it to
-        run.
-        """
+        """An op that does more than compute; None without one, or where the user allows it."""
         request = self.request
         if request.settings.feeds and request.trust.is_given:
             return None

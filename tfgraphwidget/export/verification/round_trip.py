@@ -49,9 +49,7 @@ class Reference(Protocol):
         """The signatures that run, each with feeds and outputs."""
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
-        """Run again on the same feeds, from the initial state; `moved`: both with `next_numbers` in
-        their place.
-        """
+        """Run again on the same feeds, from the initial state; `moved`: with `next_numbers`."""
 
 
 _ANYWAY = in_cell("verify=False writes it all the same")
@@ -286,9 +284,7 @@ def _runs(load: Callable[[], AbstractContextManager[Run]], tried: Sequence[Refer
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Keep TensorFlow from writing warnings of how the check loads a model, which you did not ask
-    for.
-    """
+    """Keep TensorFlow from warnings of how the check loads a model."""
     logger = tf.get_logger()
     level = logger.level
     logger.setLevel(max(level, logging.ERROR))
@@ -347,9 +343,7 @@ def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[
 
 @contextmanager
 def load_eagerly(path: Path, tags: Sequence[str] | None = None) -> Iterator[Run]:
-    """Load a SavedModel, or its graph with these tags, as `tf.saved_model.load` does; it yields
-    what runs its signatures.
-    """
+    """Load a SavedModel, or its graph with these tags; it yields what runs its signatures."""
     with eager_mode(), optimizers_off():
         with _without_warnings():
             loaded = tf.saved_model.load(str(path), None if tags is None else list(tags))
@@ -381,9 +375,7 @@ def _output(key: str, outputs: Mapping[str, Tensor]) -> Tensor:
 
 @contextmanager
 def optimizers_off() -> Iterator[None]:
-    """A context in which TensorFlow's graph optimizers are off: they change the last bits of
-    results.
-    """
+    """A context without TensorFlow's graph optimizers, which change results' last bits."""
     key = "disable_meta_optimizer"
     before = bool(tf.config.optimizer.get_experimental_options().get(key, False))
     tf.config.optimizer.set_experimental_options({key: True})

@@ -46,9 +46,7 @@ Numbers = npt.NDArray[np.intp]
 
 
 class Candidates:
-    """The ops of `index` that the values of `pattern` can be; `within` are those that a match may
-    consist of.
-    """
+    """The ops of `index` that the values of `pattern` can be; a match lies `within`."""
 
     def __init__(self, index: GraphIndex, pattern: Pattern, within: Mask | None) -> None:
         self.index, self.pattern, self.within = index, pattern, within
@@ -76,9 +74,7 @@ class Candidates:
         return len(self.index) if mask is None else int(np.count_nonzero(mask))
 
     def can_be(self, value: Value) -> Mask | None:
-        """The ops whose output can be a value, as it is read or through Identity ops; None for
-        all.
-        """
+        """The ops whose output can be a value, as read or through Identity; None for all."""
         value = self.pattern.resolve(value)
         if id(value) not in self._can_be:
             self._can_be[id(value)] = self._compute_can_be(value)
@@ -203,9 +199,7 @@ class Candidates:
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     def has_shape(self, tensor_type: TensorType, op: int, port: int) -> bool:
-        """Whether an output has the shape of a tensor of the pattern, in the notation of queries;
-        "*" is any.
-        """
+        """Whether an output has the shape of a pattern's tensor, as in queries; "*" is any."""
         if tensor_type.shape == "*":
             return True
         return matches_shape(self.index.shape(op, port), tensor_type.shape)

@@ -16,9 +16,7 @@ _MOST = 1 << 16  # elements of a constant that a list is compared with
 
 
 def constant_value(index: GraphIndex, op: int) -> np.ndarray | None:
-    """The array of the constant `op` of `index`; None for other ops, and for a constant that cannot
-    be read.
-    """
+    """The array of the constant `op` of `index`; None for other ops, and if unreadable."""
     if index.types[op] not in CONSTANTS:
         return None
     proto = index.nodes[op].attr["value"].tensor

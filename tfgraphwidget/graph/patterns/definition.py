@@ -210,9 +210,7 @@ def _check_not_recursive(pattern: Pattern, name: str) -> None:
 
 
 def names_of(pattern: Pattern, value: Value) -> set[str]:
-    """The names that the value `value` of `pattern` has in any case: of alternatives those that all
-    of them have.
-    """
+    """The names that `value` of `pattern` has in any case: those that all alternatives have."""
     names: dict[int, set[str]] = {}
     for each in pattern.bottom_up:
         parts = [names[id(pattern.resolve(child))] for child in children(each)]

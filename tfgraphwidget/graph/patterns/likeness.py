@@ -79,9 +79,7 @@ class _Likeness:
         return tensors
 
     def deep_ops(self) -> dict[int, None]:
-        """The ops that get a statement of their own, so that the text has few parentheses inside
-        each other.
-        """
+        """The ops that get a statement of their own, so that parentheses nest little."""
         deep: dict[int, None] = {}
         depths: dict[int, int] = {}
         rank = topological_rank(self.index)
@@ -137,9 +135,7 @@ class _Likeness:
 
 
 def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ...]:
-    """The attributes of an op of `index` that say what it computes, if they are not at their
-    defaults.
-    """
+    """The attributes of an op of `index` that say what it computes, but for defaults."""
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
     if definition is None:

@@ -166,9 +166,7 @@ _NO_GOAL = _Goal(None, -1, -1, None)
 
 
 class _Matcher:
-    """Matches one pattern in one index. What is bound so far is in `ops`, `tensors` and
-    `attributes`.
-    """
+    """Matches one pattern in one index; bindings are in `ops`, `tensors` and `attributes`."""
 
     def __init__(self, index: GraphIndex, pattern: Pattern, within: Mask | None) -> None:
         self.index, self.pattern, self.within = index, pattern, within
@@ -335,9 +333,7 @@ class _Matcher:
                 return False
 
     def _advance(self, goal: _Goal | None) -> bool | Iterator[_Goal | None]:
-        """Go on from a goal: to the end, to where nothing fits, or to a choice, as the goals to try
-        one by one.
-        """
+        """Go on from a goal: to the end, to where nothing fits, or to goals to choose from."""
         while goal is not None:
             self._step()
             if goal.root >= 0:
@@ -364,18 +360,14 @@ class _Matcher:
         return len(self.roots) == 1 or tuple(sorted(self.used)) not in self.matched
 
     def _bind_alternatives(self, value: Alternatives, goal: _Goal) -> bool:
-        """Whether the tensor of a goal is that which the name of alternatives represents, if
-        any.
-        """
+        """Whether the tensor of a goal is what the name of alternatives represents, if any."""
         tensor_type = goal.value.tensor_type if isinstance(goal.value, Variable) else ANY
         return self._bind_tensor(Variable(value.name, tensor_type), goal.op, max(goal.port, 0))
 
     def _fitting_ops(
         self, value: Node | Constant, goal: _Goal
     ) -> list[tuple[int, int, tuple[int, ...]]]:
-        """The ops that a node can be for a tensor, with the ops that are seen through up to
-        each.
-        """
+        """The ops that a node can be for a tensor, each with the ops seen through up to it."""
         own = self.own(value)
         op, at = goal.op, goal.port
         named = goal.value
@@ -715,9 +707,7 @@ class _Matcher:
         return True
 
     def near(self, matched: frozenset[int]) -> tuple[NearMatch, ...]:
-        """Where all but one thing fits, in graph order; ops that matches have are not
-        candidates.
-        """
+        """Where all but one thing fits, in graph order; ops of matches are not candidates."""
         near: list[NearMatch] = []
         self.steps = 0
         try:
@@ -782,9 +772,7 @@ def _are_alike(values: tuple[Value, ...]) -> bool:
 
 
 def _connected_order(pattern: Pattern, nodes: list[Value], first: int) -> list[Value]:
-    """Outputs in an order in which each shares a name with those before; `first` is the first
-    one.
-    """
+    """Outputs in an order in which each shares a name with earlier ones, from `first` on."""
     distinct = list({id(node): node for node in nodes}.values())
     anchor = nodes[first]
     order = [anchor]

@@ -90,9 +90,7 @@ class Replacement:
         return replace(self, attributes=tuple((name, attributes[name]) for name in sorted(used)))
 
     def check(self, names: Iterable[str], attributes: Iterable[str]) -> None:
-        """Raise InvalidArgument for a tensor that is not in `names`, or an attribute that is not in
-        `attributes`.
-        """
+        """Raise InvalidArgument for a tensor not in `names`, an attribute not in `attributes`."""
         tensors, attribute_names = set(names), set(attributes)
         own = {
             value.name

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.tensors import ShapePattern
+from tfgraphwidget.naming import words
 
 MOST_NODES = 500
 DEEPEST = 100
@@ -26,21 +27,10 @@ state.
 """
 
 RESERVED = frozenset(
-    {
-        *(
-            "attributes",
-            "function",
-            "index",
-            "inputs",
-            "names",
-            "numbers",
-            "ops",
-            "outputs",
-            "passed",
-            "pattern",
-        ),
-        *("results", "tensors", "why"),
-    }
+    words(
+        "attributes function index inputs names numbers ops outputs passed pattern",
+        "results tensors why",
+    )
 )
 """Properties of a match, which no tensor of a pattern can be named after."""
 
@@ -95,9 +85,7 @@ ANY = TensorType()
 
 @dataclass(frozen=True)
 class Variable:
-    """Any tensor, the same wherever the name stands; "" for one without a name. Or a node of that
-    name, at `port`.
-    """
+    """Any tensor, the same wherever the name stands unless it is "", or a node at `port`."""
 
     name: str = ""
     tensor_type: TensorType = ANY
@@ -141,9 +129,7 @@ class Node:
 
     @property
     def is_source(self) -> bool:
-        """Whether it can only be a constant, a variable or a placeholder, which stay when what
-        reads them goes.
-        """
+        """Whether it can only be a constant, variable or placeholder, which outlive consumers."""
         return ANY_TYPE not in self.types and self.op_types <= _SOURCES
 
 

@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph.op_types import DTYPE_NAMES
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
@@ -52,45 +53,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?
 _STRING = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
 _KEY = re.compile(r"([A-Za-z_]\w*)[ \t]*(=(?!=)|<=|>=|!=|<|>(?![A-Z]))")
-_DTYPES = frozenset(
-    {
-        *(
-            "float16",
-            "float32",
-            "float64",
-            "bfloat16",
-            "complex64",
-            "complex128",
-            "bool",
-            "string",
-            "resource",
-        ),
-        *(
-            "variant",
-            "int4",
-            "uint4",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint8",
-            "uint16",
-            "uint32",
-            "uint64",
-        ),
-        *(
-            "qint8",
-            "quint8",
-            "qint16",
-            "quint16",
-            "qint32",
-            "float8_e5m2",
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-        ),
-        *("float8_e4m3b11fnuz", "float8_e5m2fnuz", "float4_e2m1fn", "int2", "uint2"),
-    }
-)
+_DTYPES = frozenset(DTYPE_NAMES[1:])
 
 
 def parse(text: str) -> Pattern:
@@ -114,9 +77,7 @@ def parse(text: str) -> Pattern:
 
 
 def parse_statements(text: str) -> tuple[Value, ...]:
-    """Parse the values in `text`, which need not be a pattern: any tensor, a replacement. Raises
-    InvalidArgument.
-    """
+    """Parse the values in `text`, such as a replacement or any tensor. Raises InvalidArgument."""
     return _Parser(text).statements()
 
 
@@ -475,9 +436,7 @@ def _end(what: re.Pattern[str], text: str, at: int) -> int:
 
 
 def syntax_error(text: str, at: int, expected: str) -> InvalidArgument:
-    """The refusal of a text that is not a pattern, with a caret under the place `at` that
-    character.
-    """
+    """The refusal of a text that is no pattern, with a caret under the character `at`."""
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : len(text) if end < 0 else end]
     column = at - start

@@ -149,9 +149,7 @@ def _graph(siblings: Sequence[str], problem: LayoutProblem) -> nx.DiGraph:
 
 
 def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
-    """Some nodes of a graph and what joins them, in this order: networkx's own would be another in
-    each process.
-    """
+    """Some nodes and what joins them, in this order; networkx's own differs by process."""
     subgraph = nx.DiGraph()
     subgraph.add_nodes_from((name, graph.nodes[name]) for name in names)
     subgraph.add_edges_from(graph.edges(names))
@@ -159,9 +157,7 @@ def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
 
 
 def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
-    """The positions that the callable returns, float64 (n, 2), y downwards; of more dimensions the
-    first two.
-    """
+    """The callable's positions, float64 (n, 2), y downwards; the first two dimensions."""
     names = list(graph)
     function = layout.func if isinstance(layout, partial) else layout
     layout_name = getattr(function, "__name__", type(function).__name__)

@@ -43,9 +43,6 @@ class OrthogonalRouter:
             target: The target box, or BORDER.
             before: The route before; its end at a border stays.
             entry: Where the edge turns down to its target, see `entries`; None for the middle.
-
-        Returns:
-            The points of the route.
         """
         start = (
             before[0] if source == BORDER else (self.middle_of(source), float(self.high[source, 1]))
@@ -93,11 +90,7 @@ class OrthogonalRouter:
         return float(self.low[node, 1] - self.high[above, 1].max(initial=0.0))
 
     def middle_of(self, node: int) -> float:
-        """The x of the middle of a box, where edges leave it.
-
-        Args:
-            node: The box.
-        """
+        """The x of the middle of a box, where edges leave it."""
         return float(self.low[node, 0] + self.high[node, 0]) / 2
 
     def _find_path(self, start: Point, end: Point) -> list[Point]:
@@ -202,11 +195,7 @@ class TrackSeparator:
 
 
 def through(way: list[Point], low: Floats, high: Floats) -> Mask:
-    """Find the boxes that a route crosses.
-
-    Returns:
-        Which boxes it crosses.
-    """
+    """Find the boxes that a route crosses."""
     points = np.array(way)
     least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
     return np.asarray(

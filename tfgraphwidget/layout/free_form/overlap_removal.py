@@ -76,9 +76,7 @@ def _separate_equal_points(points: Points) -> Points:
 
 
 def _scale(points: Points, sizes: Points, near: Pairs) -> Points:
-    """The points so far apart that some neighbors have room, but all of it no longer than all boxes
-    in a row.
-    """
+    """The points far enough apart for some neighbors, but no longer than all boxes in a row."""
     i, j = near.T
     need = (sizes[i] + sizes[j]) / 2 + GAP
     enough = (need / np.maximum(np.abs(points[j] - points[i]), 1e-12)).min(axis=1)
@@ -185,9 +183,7 @@ def _scipy(module: str) -> Any:
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:
-    """The points nearer together along one axis, as far as nothing clashes: a row aslant takes much
-    room.
-    """
+    """The points nearer along one axis without clashes: an aslant row takes much room."""
     i, j = _overlapping_along(points, sizes, 1 - axis).T
     need = (sizes[i, axis] + sizes[j, axis]) / 2 + GAP
     factor = np.ones(2)
@@ -201,9 +197,7 @@ def _extent(points: Points, sizes: Points) -> Points:
 
 
 def _push_down(points: Points, sizes: Points) -> Points:
-    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where
-    they are.
-    """
+    """Boxes from top to bottom; each moves down past those it would overlap; most stay."""
     order = np.lexsort((points[:, 0], points[:, 1]))
     positions = points.copy()
     previous: list[int] = []

@@ -36,9 +36,7 @@ _GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
 
 
 class Pins:
-    """The pinned items of each container, by their numbers there; centers in the drawing's x
-    and y.
-    """
+    """The pinned items of each container, by number there; centers in the drawing."""
 
     def __init__(self, visible: VisibleGraph, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._pinned_in: dict[int, Pinned] = {}
@@ -50,9 +48,7 @@ class Pins:
             self._pinned_in.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
-        """Number of the child -> where its center shall be, from the upper left corner of the
-        inside.
-        """
+        """Number of the child -> where its center shall be, from the inside's upper left corner."""
         return self._pinned_in.get(item, {})
 
 
@@ -106,9 +102,6 @@ def pins_in_sight(
 
     Args:
         hidden: The names of hidden scopes and ops.
-
-    Returns:
-        The other pins.
     """
     scopes = outline_of(index)[0].ids if pinned else {}
     both = {key for key in pinned if key in index.ids and key in scopes}
@@ -142,9 +135,6 @@ def apply_pins(
         pinned: the centers by node, in pixels.
         sizes: float64 (n, 2), width and height of each node.
         edges: int32 (m, 2 or more), source and target of each edge.
-
-    Returns:
-        The layout with the pinned nodes.
     """
     if not pinned:
         return layout
@@ -211,9 +201,7 @@ def _entries(
 
 
 def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
-    """Move what stands on a pinned node, nearest first, each to the nearest place where nothing
-    stands.
-    """
+    """Move what stands on a pinned node to the nearest free places, nearest first."""
     for number, node in enumerate(pinned):
         _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     center = corner + sizes / 2
@@ -240,9 +228,7 @@ def _overlaps(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
 
 
 def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floats:
-    """The place nearest to `at` where a box overlaps none of the others; right or below of all is
-    always free.
-    """
+    """The place nearest to `at` where a box overlaps no other; right or below is free."""
     xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
     ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
     xs, ys = (

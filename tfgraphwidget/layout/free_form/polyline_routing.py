@@ -49,9 +49,6 @@ class ObstacleAvoidance:
 
         Args:
             through: The boxes that the path may cross.
-
-        Returns:
-            The points of the path.
         """
         self._steps = _STEPS
         points = self._bend(start, end, through, _DEPTH)
@@ -170,9 +167,6 @@ class PolylineRouter:
             source: The source box, or BORDER.
             target: The target box, or BORDER.
             twin: Whether there is an edge in the opposite direction to keep clear of.
-
-        Returns:
-            The points of the route.
         """
         if source == target and self._ports[source] is None:
             return self._loop(source)
@@ -195,9 +189,7 @@ class PolylineRouter:
         return way
 
     def _out(self, node: int) -> list[Point]:
-        """The start of a line: in the middle of an op, or at the port of a scope or the border, and
-        a little on.
-        """
+        """The start of a line: an op's middle, or a scope's or border's port, and a little on."""
         if node == BORDER:
             x, y = self._border[0]
             return [(x, y), (x, y + STUB)]
@@ -248,9 +240,7 @@ class PolylineRouter:
 
 
 class PolylineRerouter:
-    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of
-    `OrthogonalRouter`.
-    """
+    """Draws lines of a slanted drawing whose boxes have moved; twin of `OrthogonalRouter`."""
 
     def __init__(
         self,
@@ -291,9 +281,6 @@ class PolylineRerouter:
             target: The target box, or BORDER.
             before: The route before; not used.
             entry: Not used.
-
-        Returns:
-            The points of the route.
         """
         return self._slanted.route(source, target, twin=(target, source) in self._both)
 

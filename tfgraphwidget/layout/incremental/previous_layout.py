@@ -19,9 +19,7 @@ Size = tuple[float, float]
 
 @dataclass(frozen=True)
 class Packing:
-    """The boxes that are packed beside or `below` the rest: sizes, corners, and numbers of
-    components or nodes.
-    """
+    """The boxes packed beside or `below` the rest: sizes, corners, components' or nodes' number."""
 
     below: bool
     members: Sequence[int]
@@ -62,9 +60,7 @@ class PreviousLayout:
         return max(len(self.number), len(self.drawing.sizes)) - same
 
     def lines_changed(self, structure: Structure) -> int:
-        """How many pairs of nodes are joined by lines of a structure that were not before, and how
-        many no more.
-        """
+        """How many pairs of nodes the lines of a structure newly join, and how many no more."""
         if self.drawing.requested is structure:
             return 0
         old = {edge[:2] for edge in self.drawing.structure.edges}
@@ -89,9 +85,7 @@ _HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
 
 
 class LayoutKey(NamedTuple):
-    """The key of the layout of a container: its structure, shape, title, and the sizes and ports of
-    its nodes.
-    """
+    """The key of a container's layout: structure, shape, title, its nodes' sizes and ports."""
 
     structure: bytes
     level: int

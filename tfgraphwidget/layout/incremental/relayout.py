@@ -175,11 +175,7 @@ def _earlier_hyperedge(hyperedge: Hyperedge, earlier: Sequence[int]) -> Hyperedg
 
 
 def _earlier_levels(
-    before: LayeredGraph,
-    graph: LayeredGraph,
-    column: int,
-    ranks: Sequence[int],
-    earlier_start: int,
+    before: LayeredGraph, graph: LayeredGraph, column: int, ranks: Sequence[int], earlier_start: int
 ) -> dict[int, int]:
     """The earlier level of each level of a column whose layers have these ranks, without new ones.
 

@@ -255,9 +255,6 @@ def stretch_columns(
 
     Args:
         was: The earlier vertex of each vertex if edges have changed, else None.
-
-    Returns:
-        The new columns.
     """
     stretched = []
     for number, old in enumerate(columns):
@@ -319,9 +316,6 @@ def stretch_packing(
         at: The earlier number of each box; -1 for a new one, which is placed next to or
             below the others.
         aspect: The target ratio of width to height.
-
-    Returns:
-        The corners of the boxes.
     """
     old = [i for i, earlier in enumerate(at) if earlier >= 0]
     place = np.array([pack.places[at[i]] for i in old]).reshape(-1, 2)

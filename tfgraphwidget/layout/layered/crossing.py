@@ -75,9 +75,6 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
     Args:
         layers: the vertices of each layer, top first.
         links: (upper, lower) vertices of neighboring layers.
-
-    Returns:
-        The layers with each one reordered.
     """
     if all(len(layer) < 2 for layer in layers):
         return layers

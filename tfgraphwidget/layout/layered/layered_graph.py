@@ -324,10 +324,7 @@ def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hy
 
 
 def _choose_columns(
-    problem: LayoutProblem,
-    rank: list[int],
-    hyperedges: list[Hyperedge],
-    sources: Collection[int],
+    problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge], sources: Collection[int]
 ) -> list[int]:
     """The first layer of each column, chosen by how large the layers will be with dummy nodes."""
     count = max(rank, default=-1) + 1

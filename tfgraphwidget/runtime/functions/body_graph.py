@@ -46,9 +46,7 @@ Feeds = Callable[[], "Mapping[tf.Operation, Mapping[tf.Tensor, object]]"]
 
 @cache
 def _following_session() -> Callable[[tf.Graph, Feeds], tf.compat.v1.Session]:
-    """A class of sessions in which variables have the values that variables elsewhere have at each
-    run.
-    """
+    """A class of sessions whose variables have the values of those elsewhere at each run."""
 
     class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
         """A session that assigns values to variables before each run."""
@@ -66,9 +64,7 @@ def _following_session() -> Callable[[tf.Graph, Feeds], tf.compat.v1.Session]:
             options: object = None,
             run_metadata: object = None,
         ) -> Any:
-            """Run `fetches` with `feed_dict` and `options` as a session does, once the variables
-            have their values.
-            """
+            """Run `fetches` as a session does, once the variables have their values."""
             for assign, feeds in self._feeds().items():
                 super().run(assign, feeds)
             return super().run(fetches, feed_dict, options, run_metadata)
@@ -175,9 +171,7 @@ class _State:
         self._stored: dict[tf.Operation, tuple[tf.Tensor, str]] = {}
 
     def feeds(self) -> Mapping[tf.Operation, Mapping[tf.Tensor, object]]:
-        """The ops that assign values to variables, with what is fed to them; those of a file
-        once.
-        """
+        """The ops that assign values to variables, and their feeds; those of a file once."""
         stored_names, self._stored = self._stored, {}
         if stored_names:
             values = self.body_state.values([name for _, name in stored_names.values()], "current")

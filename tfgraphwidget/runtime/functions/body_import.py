@@ -65,9 +65,7 @@ class InlinedModule:
 
 @dataclass(frozen=True)
 class OwnNodes:
-    """The attributes that copied NodeDefs do not share: seeds that follow from the name `seeds`,
-    and devices by op.
-    """
+    """The attributes that copied NodeDefs do not share: seeds from `seeds`, devices by op."""
 
     seeds: str | None = None
     devices: Mapping[str, str] = field(default_factory=dict)
@@ -140,9 +138,7 @@ def _refuse_gradient(node: NodeDef, function: str = "") -> None:
 
 
 def _tensor(op: tf.Operation, name: str) -> Tensor:
-    """A tensor of a loaded function for the gradient of an op of it, by the name that
-    `called_gradients` has for it.
-    """
+    """A tensor of a loaded function for an op's gradient, by the name in `called_gradients`."""
     if name[0] == "^":
         tensor: Tensor = op.inputs[int(name[1:])]
     else:

@@ -26,13 +26,7 @@ from tfgraphwidget.tf_internals import (
     load_functions,
     registered_gradient,
 )
-from tfgraphwidget.tf_types import (
-    ConcreteFunction,
-    FuncGraph,
-    FunctionDef,
-    Operation,
-    Tensor,
-)
+from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, Operation, Tensor
 
 
 @dataclass(frozen=True, eq=False)

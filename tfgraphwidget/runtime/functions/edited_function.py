@@ -21,6 +21,7 @@ from tfgraphwidget.edits import (
     Patch,
     apply_patch,
     may_be_gradient_of,
+    name_callee,
     track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError
@@ -116,9 +117,7 @@ class NewHandle:
 
 
 def new_handles(definition: FunctionDef, nodes: Iterable[NodeDef]) -> list[NewHandle]:
-    """Handle ops that come into a body as arguments of its function: each with a name that is free
-    there.
-    """
+    """Handle ops that come into a body as its function's arguments, under free names."""
     names_in_use = {
         argument.name
         for argument in (*definition.signature.input_arg, *definition.signature.output_arg)
@@ -223,9 +222,7 @@ class _Calls:
         return new
 
     def _widen(self, name: str) -> FunctionDef:
-        """A function that takes the handles, and has no use for them: the other branch, or the
-        loop's condition.
-        """
+        """A function that takes the handles and does not use them: another branch, or condition."""
         definition = self._library.get(name) or self._index.extras.function(name)
         new = type(definition)()
         new.CopyFrom(definition)
@@ -343,9 +340,7 @@ def call_everywhere(
 
 
 def _with_shapes(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with static shapes as TensorFlow infers them, but for those of further results of
-    loops.
-    """
+    """The patch with static shapes inferred by TensorFlow, but for loops' new results."""
     patch = infer_patch_shapes(index, patch)
     counts = {edited.name: len(index.dtypes(index.ids[edited.name])) for edited in patch.changed}
     return replace(
@@ -377,9 +372,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
-    """Raise GraphEditError for a function that calls itself: an edit would be for its first call
-    alone.
-    """
+    """Raise GraphEditError for a recursive function: an edit would be for one call alone."""
     if function in reachable_functions(
         index.functions, index.extras, index.extras.function(function).node_def
     ):
@@ -451,9 +444,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
 
 
 def _callers_last(index: GraphIndex, function: str) -> list[str]:
-    """The functions which the graph's ops call that call `function`, each after those that it
-    calls itself.
-    """
+    """The functions that the graph's ops call and that call `function`, callees first."""
     calls = {
         name: {
             called.function
@@ -500,13 +491,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     new = type(node)()
     new.CopyFrom(node)
     for label, name in functions.items():
-        key, _, number = label.rstrip("]").partition("[")
-        if not key:
-            new.op = name
-        elif number:
-            new.attr[key].list.func[int(number)].name = name
-        else:
-            new.attr[key].func.name = name
+        name_callee(new, label, name)
     if functions:
         new.attr.pop(_GRADIENT, None)  # of another function it would be another's
     if not set(active).isdisjoint(functions.values()):
@@ -517,9 +502,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
 def _lacking(
     definitions: Iterable[FunctionDef], index: GraphIndex, inner: GraphIndex
 ) -> Iterator[FunctionDef]:
-    """The functions that `index` lacks, with those that they call; `inner` has those that are
-    called.
-    """
+    """The functions that `index` lacks, with those that they call, which `inner` has."""
     visited, stack = set(index.functions), list(definitions)
     while stack:
         function = stack.pop(0)
@@ -647,9 +630,7 @@ def _passed_shapes(node: NodeDef, old: FunctionDef, new: FunctionDef) -> dict[st
 
 
 def _follow(caller: FunctionDef, passed: Mapping[str, tuple[Any, Any]]) -> None:
-    """Let the arguments of a function that it hands on as they are have the static shapes that they
-    have there.
-    """
+    """Let arguments that a function hands on as they are have static shapes from there."""
     for place, argument in enumerate(caller.signature.input_arg):
         before, now = passed.get(argument.name, (None, None))
         if now is not None and _argument_shape(caller, place) == before:
@@ -753,9 +734,7 @@ class _DefinitionSyntax:
         return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]
 
     def dtype(self, op: str, port: int | None) -> str:
-        """The dtype of a tensor, also of an op whose type is a function that the same edit
-        brings.
-        """
+        """The dtype of a tensor, also of an op of a function that the same edit brings."""
         return self._types.dtypes(self._index.nodes[self._index.ids[op]])[port or 0]
 
     def tensor(self, op: str, port: int | None) -> str:

@@ -178,9 +178,7 @@ class _Body:
     def excerpt(
         self, boundary: tuple[Sequence[str], Sequence[str]], also: Collection[int]
     ) -> tuple[Excerpt, CallStructure | None]:
-        """The ops to copy; and how they are called, if they are the whole function and that is
-        known.
-        """
+        """The ops to copy; and how they are called, if they are a whole known function."""
         index, names = self.index, self.body_state.names
         arguments = [name for name in self.arguments if split_tensor(name)[0] not in names]
         if (
@@ -192,10 +190,7 @@ class _Body:
             return excerpt(index, names, boundary[0], outputs, also, self.arguments), None
         results = tuple(self.returns.values())
         # Takes arguments that nothing here reads, too.
-        ops = {
-            *also,
-            *(index.op(name) for name in results),
-        }
+        ops = {*also, *(index.op(name) for name in results)}
         part = excerpt(index, names, arguments, results, ops, self.arguments)
         return part, self.structure.with_results(tuple(self.returns))
 
@@ -365,9 +360,7 @@ def _by_free_keys(outputs: Iterable[str], keys: Mapping[str, str]) -> dict[str, 
 
 
 def _parameters(part: Excerpt, names: Sequence[str | None]) -> dict[str, tf.TensorSpec]:
-    """Name of each parameter -> its dtype and static shape, one for each input; `names` are those
-    that are known.
-    """
+    """Name of each parameter -> its dtype and static shape, per input; `names` are known ones."""
     index = part.index
     specs: dict[str, tf.TensorSpec] = {}
     tensors = part.names(part.inputs)

@@ -140,9 +140,7 @@ class ModuleCopy(tf.Module):
         return [tables[id(handle)] for handle in handles if id(handle) in tables]
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
-        """Call the function; a tensor can also be passed by its name ("x:0") or by its op's
-        ("x").
-        """
+        """Call the function; a tensor's name ("x:0") or its op's ("x") also passes it."""
         if any(map(_is_keras_tensor, tf.nest.flatten((arguments, keywords)))):
             # A model is built of layers.
             self._layer = self.__dict__.get("_layer") or self.layer()
@@ -239,9 +237,7 @@ class ModuleCopy(tf.Module):
         return ModuleLayer(self, **{"name": self.name, **options})
 
     def __getitem__(self, original: object) -> tf.Variable:
-        """The variable that this module reads for one of the original's, given by name or as a
-        variable.
-        """
+        """The variable that this module reads for one of the original's, by name or object."""
         for name, copy in self.named_variables.items() if not isinstance(original, str) else ():
             variable = self._original(name)  # None for a shared variable
             if is_same_variable(copy if variable is None else variable, original):

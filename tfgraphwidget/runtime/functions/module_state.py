@@ -184,9 +184,7 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
 
 
 def _named_by(key: str, names: Sequence[str]) -> list[str]:
-    """The ops of state that a name means: one of them, one of its tensors, or the name scope that
-    they are in.
-    """
+    """The ops of state that a name means: one of them, its tensor, or their name scope."""
     name = split_tensor(key)[0]
     if name in names:
         return [name]
@@ -289,12 +287,7 @@ def _present(name: str, live: tf.Variable) -> Tensor:
 
 
 def _variable(
-    index: GraphIndex,
-    name: str,
-    live: object,
-    value: Any,
-    own_name: str,
-    device: str | None,
+    index: GraphIndex, name: str, live: object, value: Any, own_name: str, device: str | None
 ) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape

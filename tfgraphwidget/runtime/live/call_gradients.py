@@ -45,9 +45,7 @@ _DIFFERENTIATED = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
-    """Raise GraphEditError for an op that TensorFlow lets call another function since the edit was
-    planned.
-    """
+    """Raise GraphEditError for an op that TensorFlow lets call another function by now."""
     functions = graph_functions(graph)
     for edited in changed:
         names_before = _function_names(edited.before, functions)
@@ -84,9 +82,7 @@ def follow_calls(graph: tf.Graph, edited: NodeChange) -> None:
 def follow_new_calls(
     graph: tf.Graph, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]
 ) -> None:
-    """Set how new ops that call new functions are differentiated; ops that call none of them stay
-    as they are.
-    """
+    """Set how new ops that call new functions are differentiated; others stay as they are."""
     for node in nodes if functions else ():
         if node.op in _DIFFERENTIATED and called_functions(node, functions):
             set_gradient_function(graph.get_operation_by_name(node.name), CallGradient())
@@ -97,9 +93,7 @@ def _function_names(node: NodeDef, functions: Mapping[str, object]) -> tuple[str
 
 
 class CallGradient:
-    """Computes the gradient of an op from the functions that it calls, as the library of its graph
-    has them.
-    """
+    """Computes the gradient of an op from the functions it calls, in its graph's library."""
 
     def __init__(self) -> None:
         self._gradient: Callable[..., object] | None = None
@@ -114,9 +108,7 @@ class CallGradient:
 
 
 def _library(graph: FuncGraph | None) -> Mapping[str, LibraryFunction]:
-    """The functions that ops of a graph can call, by name: those of the graph, and of the graphs
-    around it.
-    """
+    """The functions that a graph's ops can call, by name, also those of graphs around it."""
     graphs = []
     while graph is not None:
         graphs.append(graph)
@@ -134,9 +126,7 @@ def _gradient_of_call(op: tf.Operation) -> Callable[..., object]:
 
 
 def _gradient_of_branches(op: tf.Operation) -> Callable[..., object]:
-    """Make the graphs of a loop's or a conditional's functions; return TensorFlow's gradient of the
-    op.
-    """
+    """Make the graphs of a block's functions; return TensorFlow's gradient of the op."""
     is_loop = op.type in WHILE_LOOPS
     inputs = list(op.inputs) if is_loop else list(op.inputs)[1:]
     if is_loop:

@@ -24,9 +24,7 @@ from tfgraphwidget.tf_types import Graph, Operation, Saver, Session, Tensor, Var
 
 @cache
 def _graph_saver() -> Callable[..., Saver]:
-    """A class of Savers whose ops are in one graph, whatever graph is the default one where they
-    are used.
-    """
+    """A class of Savers whose ops are in one graph, whatever the default graph is."""
 
     class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
         """A Saver of one graph."""

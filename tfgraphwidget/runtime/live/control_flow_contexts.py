@@ -35,10 +35,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import CondContextDef, ContextDef, ControlFlowContext
 
 # tf.compat.v1.GraphKeys.
-COLLECTIONS = {
-    "WhileContextDef": "while_context",
-    "CondContextDef": "cond_context",
-}
+COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_context"}
 """The collection that each kind of outermost contexts is kept in."""
 
 
@@ -212,9 +209,7 @@ class _ContextBuilder:
                 graph.prevent_feeding(tensor)
 
     def _copies_of_fetchable(self, source: tf.Graph) -> set[str]:
-        """The copies of ops that lie in a loop or conditional and can be fetched, as in a graph
-        that was imported.
-        """
+        """The copies of ops in a loop or conditional that can be fetched, as in an import."""
         fetchable: set[str] = set()
         for original, name in self.copies.items():
             like = find_operation(source, original)
@@ -253,9 +248,7 @@ class _GradientLoopCopies:
         self.copies_by_id = contexts
 
     def copy_of(self, thing: object) -> Any:
-        """Return the copy of a part of the original's state. Parts that were not copied are
-        returned unchanged.
-        """
+        """Return the copy of a part of the original's state; uncopied parts come unchanged."""
         if id(thing) in self.copies_by_id:
             return self.copies_by_id[id(thing)]
         if is_gradient_loop_state(thing):
@@ -303,18 +296,14 @@ def _context_of(graph: tf.Graph, op: str) -> ControlFlowContext | None:
 
 
 def _predicate(graph: tf.Graph, proto: ContextDef) -> str:
-    """Return the tensor that the pivot's Switch reads. It can differ from the original's, or have
-    no copy.
-    """
+    """Return the tensor that the pivot's Switch reads, which may differ or have no copy."""
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and switches[0].op.type in SWITCH
     return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
 def _is_undecided(graph: tf.Graph, proto: ContextDef) -> bool:
-    """Return whether a placeholder replaces the Switch of a copied conditional, so that its ops
-    always run.
-    """
+    """Return whether a placeholder replaces a copied conditional's Switch: its ops always run."""
     return _is_conditional(proto) and not (proto.pred_name or _predicate(graph, proto))
 
 
@@ -323,9 +312,7 @@ def _is_conditional(proto: ContextDef) -> TypeGuard[CondContextDef]:
 
 
 def _is_gradient_loop(context: ControlFlowContext) -> bool:
-    """Return whether this is the loop of a gradient, which counts down. TensorFlow keeps those in
-    no collection.
-    """
+    """Return whether this is a gradient's loop, counting down, which no collection has."""
     return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 

@@ -109,9 +109,7 @@ def show(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 def operation_count(graph: tf.Graph) -> int:
-    """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where
-    TensorFlow has a count.
-    """
+    """The number of ops of a graph, without a list of them where TensorFlow has a count."""
     # Not documented, so it can be missing in another release.
     count = getattr(graph, "num_operations", None)
     return int(count()) if callable(count) else len(graph.get_operations())
@@ -196,9 +194,7 @@ def _note_new_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
-    """At the end, add the names of the ops that the graph has more than before, also those of other
-    threads.
-    """
+    """At the end, add the names of new ops of the graph, also those of other threads."""
     version, before = graph.version, len(graph.get_operations())
     try:
         yield
@@ -209,9 +205,7 @@ def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def hide_on_failure(graph: tf.Graph) -> Iterator[None]:
-    """Hide the ops that this thread adds meanwhile if it fails. An interrupt is delayed until the
-    end.
-    """
+    """Hide the ops that this thread adds if it fails. An interrupt waits for the end."""
     with track_new_ops(graph) as names:
         try:
             with held_back():

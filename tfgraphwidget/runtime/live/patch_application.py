@@ -159,9 +159,7 @@ def _change(
 
 @dataclass(frozen=True)
 class _State:
-    """The parts of a graph that an edit changes besides ops; `library` has its functions,
-    `functions` hidden ones.
-    """
+    """The parts of a graph that an edit changes besides ops; `functions` are hidden ones."""
 
     collections: dict[str, list[object]]
     hidden: frozenset[str]
@@ -201,9 +199,7 @@ def restore_collections(
 
 
 def op_of_entry(item: object) -> str:
-    """Return the op of an entry of a collection: of a context its pivot, of a queue runner its
-    queue.
-    """
+    """Return the op of a collection's entry: a context's pivot, a queue runner's queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
         queue = item.queue  # whose own name lacks the scope, outside of the graph
         item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
@@ -213,9 +209,7 @@ def op_of_entry(item: object) -> str:
 
 
 def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
-    """Return a function, for `restore_collections`, that says whether an entry belongs to these new
-    ops.
-    """
+    """Return what says whether an entry belongs to these new ops, for `restore_collections`."""
 
     def is_own(_: str, item: object) -> bool:
         op = op_of_entry(item)
@@ -226,9 +220,7 @@ def is_entry_of(new_ops: Collection[str]) -> Callable[[str, object], bool]:
 
 
 def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection[str] = ()) -> None:
-    """Hide ops that a failed edit has left, and functions that only they call. Their names are free
-    for other edits.
-    """
+    """Hide ops that a failed edit has left, and functions only they call; names are free."""
     record = record_of(graph)
     there = operations_by_name(graph)
     remaining = {node.name: node for node in nodes if node.name in there}
@@ -256,10 +248,7 @@ def _roll_back(
         lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members,
     )
     # Those of tables may have come meanwhile.
-    record.hidden = {
-        *before.hidden,
-        *record.transfer_ops.values(),
-    }
+    record.hidden = {*before.hidden, *record.transfer_ops.values()}
     hide_failed(graph, new)
     remaining = (_functions(patch.add) & graph_functions(graph).keys()) - before.library
     record.functions = {*before.functions, *remaining}
@@ -373,9 +362,7 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
 
 
 def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
-    """Put entries of collections into this order, whatever is between them; return whether the
-    order has changed.
-    """
+    """Put entries of collections into this order; return whether it has changed."""
     reordered = False
     for key, order in members.items():
         entries = graph.get_collection_ref(key)

@@ -145,9 +145,7 @@ class Devices:
             )
 
     def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
-        """Return the first NodeDef for which this process has no kernel on such devices; None if
-        all have one.
-        """
+        """Return the first NodeDef without a kernel here on such devices; None if all have one."""
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         kernels = _Kernels()
         return next((node for node in nodes if not kernels.has(node, types[node.device])), None)
@@ -319,9 +317,7 @@ def _changes_more_than_inputs(edited: NodeChange) -> bool:
 def _try_placement(
     session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch
 ) -> None:
-    """Let TensorFlow place ops in a new session that is opened like `session`. Raises
-    SessionRefused with its reason.
-    """
+    """Let TensorFlow place ops in a new session like `session`. Raises SessionRefused."""
     names, there = {node.name for node in nodes}, operations_by_name(graph)
     colocated = {name for node in nodes for name in colocated_with(node) if name in there} - names
     devices = {name: find_operation(graph, name).device for name in sorted(colocated)}
@@ -357,9 +353,7 @@ def _try_placement(
 
 
 def check_file_devices(patch: Patch) -> None:
-    """Check devices as above, for a file that is not imported yet and the session that it will be
-    opened in.
-    """
+    """Check devices as above, for a file before its import and its future session."""
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
@@ -377,9 +371,7 @@ def device_notices(
 
 @contextmanager
 def refuse_ops_without_kernel(session: Session | None, graph: tf.Graph) -> Iterator[None]:
-    """While this lasts, Python code cannot add an op that has no kernel in the session:
-    SessionRefused is raised.
-    """
+    """Meanwhile Python code cannot add an op without a kernel in the session: SessionRefused."""
     if not _places_all(session, graph):
         yield
         return

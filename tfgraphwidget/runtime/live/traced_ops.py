@@ -79,9 +79,7 @@ TABLES = "table_initializer"
 
 
 def forget(graph: tf.Graph, scope: str, new_ops: Collection[str]) -> None:
-    """Remove variables from the stores of `get_variable`, and the variable scopes in the name
-    scope.
-    """
+    """Remove variables from the stores of `get_variable`, and the scope's variable scopes."""
     handles = set(new_ops)
     forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
 
@@ -526,9 +524,7 @@ _LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex
 
 
 def plain_value(value: object) -> object:
-    """Return a value as commands hold it: names of dtypes, tuples for shapes and lists, Python
-    numbers for small arrays.
-    """
+    """Return a value as commands hold it: dtypes' names, tuples, Python numbers of small arrays."""
     if isinstance(value, DType):
         return value.name
     if isinstance(value, TensorShape):

@@ -74,9 +74,7 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
 def _plain_variable(
     graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]
 ) -> tf.Variable | None:
-    """Return an ordinary variable as `from_proto` does, in a quarter of the time; None for
-    others.
-    """
+    """Return an ordinary variable as `from_proto` does, four times as fast; else None."""
     if not (definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)

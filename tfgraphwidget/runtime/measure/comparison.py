@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import table
-from tfgraphwidget.naming import count_text, known_instead
+from tfgraphwidget.naming import count_text, known_instead, words
 from tfgraphwidget.runtime.measure.probe import format_table
 from tfgraphwidget.runtime.measure.tensor_differences import (
     Array,
@@ -27,28 +27,9 @@ MAX_NOTES = 6  # lines that say what was not compared
 _HEAD = ("dtype", "shape", "max abs", "max rel", "")
 WEIGHT = "weight"
 _WEIGHT_HEAD = ("dtype", "shape", "max abs", "max rel", "norm", "cosine", "histogram", "")
-COLUMNS = (
-    "tensor",
-    "other",
-    "op",
-    "dtype",
-    "shape",
-    "differs",
-    "max_abs",
-    "max_rel",
-    "by_scale",
-    "tolerance",
-    "cosine",
-    "ulps",
-    "differing",
-    "nans_before",
-    "nans_after",
-    "norm_before",
-    "norm_after",
-    "histogram_before",
-    "histogram_after",
-    "least",
-    "most",
+COLUMNS = words(
+    "tensor other op dtype shape differs max_abs max_rel by_scale tolerance cosine ulps differing",
+    "nans_before nans_after norm_before norm_after histogram_before histogram_after least most",
 )
 
 

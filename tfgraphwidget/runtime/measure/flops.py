@@ -63,9 +63,7 @@ class _Op:
         return [1 if size is None else size for size in sizes]
 
     def _last_two(self, end: str) -> list[float]:
-        """The sizes of matrices; -1 for one that is free when the graph runs, NaN for those of an
-        unknown rank.
-        """
+        """The sizes of matrices; -1 for free ones, NaN for those of an unknown rank."""
         op, port = split_input(end)
         shape = self.index.shape(self.index.ids[op], port)
         if shape is None:
@@ -73,9 +71,7 @@ class _Op:
         return [-1 if size is None else size for size in shape[-2:]]
 
     def area(self, name: str) -> int:
-        """The product of the sizes or strides of a window over images with their channels
-        after.
-        """
+        """The product of the sizes or strides of a window over images, channels last."""
         attributes = self.index.nodes[self.number].attr
         if "data_format" in attributes and attributes["data_format"].s != b"NHWC":
             raise _Unknown
@@ -226,9 +222,7 @@ class _CallCosts:
 def _argument_shapes(
     index: GraphIndex, op: int, definition: FunctionDef, inner: NodeBody
 ) -> dict[str, Shape]:
-    """The static shapes with which a call calls a function; those of a loop are what holds in each
-    round.
-    """
+    """The static shapes with which a call calls a function; a loop's hold in each round."""
     node = index.nodes[op]
     first = 1 if node.op in BRANCHES | REMOTE_CALLS else 0
     sources = [split_input(text) for text in node.input if text[:1] != "^"][first:]

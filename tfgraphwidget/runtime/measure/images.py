@@ -96,9 +96,7 @@ def _to_float64(value: Array) -> Array:
 
 
 def _downsample(value: Array) -> Array:
-    """Return at most 64 by 64 means of blocks. Block rows are computed one by one, since a matrix
-    can be large.
-    """
+    """Return at most 64 by 64 means of blocks, row by row as a matrix can be large."""
     rows, columns = (np.linspace(0, n, min(n, SIDE) + 1).astype(int) for n in value.shape)
     widths = np.diff(columns)
     return np.stack(
@@ -110,9 +108,7 @@ def _downsample(value: Array) -> Array:
 
 
 def _to_uint8(value: Array) -> Array:
-    """Scale to 0 for the smallest and 255 for the largest value; values that are not finite become
-    0.
-    """
+    """Scale to 0 for the smallest and 255 for the largest value; not finite ones are 0."""
     finite = np.isfinite(value)
     if not finite.any():
         return np.zeros(value.shape, np.uint8)

@@ -278,9 +278,7 @@ class _Keeper:
         return merge, f"{merge}:1"
 
     def _variable(self, loop: Loop, dtype: str, first: int) -> tuple[str, str]:
-        """A new loop variable: the names of its Switch, and of its Merge, whose second input is
-        still missing.
-        """
+        """A new loop variable: its Switch's name, and that of its Merge, with an input missing."""
         enter = self.index.nodes[loop.enters[0]]
         # The constant is in the frame around the loop, and in the branch around it, as what it
         # waits for is.

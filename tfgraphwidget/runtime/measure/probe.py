@@ -158,9 +158,7 @@ class Stats:
 
 @dataclass(frozen=True, repr=False)
 class Probe(Mapping[str, Stats]):
-    """Statistics of tensors by name, in the order that they were requested; it prints as a
-    table.
-    """
+    """Statistics of tensors by name, in the requested order; it prints as a table."""
 
     stats: tuple[Stats, ...]
 
@@ -260,9 +258,7 @@ def needed_placeholders(
 def without_handles(
     index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
 ) -> tuple[str, ...]:
-    """The tensors that can be computed and fetched: no handles, and none that depends on one that
-    cannot be fed.
-    """
+    """The tensors that can be computed and fetched: no handles, nothing that needs feeds."""
     needed = unfed_placeholders(index, tensors, feeds, filled)
     downstream = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
     return tuple(
@@ -353,9 +349,7 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
 
 
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
-    """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no
-    value in Python.
-    """
+    """Return the tensor to fetch for a tensor: a handle's read, "" without a Python value."""
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""

@@ -36,9 +36,7 @@ from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStat
 
 
 def fused_ops(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
-    """Return for each op that ran fused with others the op that does the work; `ran` has the op
-    types of a run.
-    """
+    """Return for each fused op the op that does the work; `ran` has a run's op types."""
     main_ops = dict[str, str]()
     for name, kind in ran.items():
         if kind.startswith("_") and name in index.ids and kind != index.types[index.ids[name]]:
@@ -72,9 +70,7 @@ _STREAMS = "/stream:all"  # what a GPU did, rather than what was put into its qu
 
 
 class Cost(NamedTuple):
-    """The cost of an op in a run: microseconds, and bytes requested from its device; NaN if
-    unknown.
-    """
+    """The cost of an op in a run: microseconds, and bytes from its device; NaN if unknown."""
 
     time: float
     memory: float
@@ -155,10 +151,7 @@ def _bytes(memory: float) -> str:
 
 
 def tracing_runner(
-    graph: tf.Graph,
-    session: Session | None,
-    feeds: Mapping[str, object],
-    lacks: Sequence[str] = (),
+    graph: tf.Graph, session: Session | None, feeds: Mapping[str, object], lacks: Sequence[str] = ()
 ) -> Traced:
     """Return a function that computes tensors in the session of a live graph, if there is one, into
     a RunMetadata; `lacks` are sentences about what the session lacks.
@@ -211,9 +204,7 @@ def _check_runs(runs: object) -> None:
 
 
 def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex) -> Measurement:
-    """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises
-    GraphEditError.
-    """
+    """Return the costs in a RunMetadata or tf.profiler's folder. Raises GraphEditError."""
     if isinstance(metadata, str | PathLike):
         costs, main_ops = costs_of_profile(Path(metadata), index)
         subject = f"What was profiled in {str(metadata)!r}"
@@ -248,9 +239,7 @@ def _sort_costs(
 
 
 def costs_of_steps(steps: StepStats, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in a StepStats, summed over iterations of loops; of a GPU what ran, not what
-    was queued.
-    """
+    """Return the costs in a StepStats, over all iterations; of a GPU what ran."""
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
     kinds = {
@@ -285,9 +274,7 @@ def _duration(node: NodeExecStats) -> float:
 
 
 def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
-    """Return the costs in the newest run of tf.profiler below a folder, which has no memory of
-    single ops.
-    """
+    """Return the costs in tf.profiler's newest run below a folder, which has no ops' memory."""
     is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
     files = (
         (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
@@ -348,9 +335,7 @@ def _median(values: Iterable[float]) -> float:
 
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:
-    """Raise GraphEditError, which names the ops, if computing tensors changes a variable, a table
-    or a queue.
-    """
+    """Raise GraphEditError, naming ops, if computing tensors changes a variable or a queue."""
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()

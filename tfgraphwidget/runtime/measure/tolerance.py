@@ -45,9 +45,7 @@ def epsilon(*dtypes: str) -> float:
 
 
 def terms(op_type: str, inputs: Sequence[tuple[int, ...]], output: tuple[int, ...]) -> float:
-    """How many numbers are summed for one element of an output, by the shapes of the op's inputs,
-    as far as they are known.
-    """
+    """How many numbers are summed for one element of an output, as far as shapes are known."""
     sizes = sorted((math.prod(shape) for shape in inputs), reverse=True)
     size = max(1, math.prod(output))
     if op_type in CONTRACTIONS and len(sizes) > 1:

@@ -215,9 +215,7 @@ def _pickle_answer(result: object, error: Exception | None) -> bytes:
 
 
 def _end_with(parent: int) -> None:
-    """End the process when the one that started it is gone, which may be killed: a job without end
-    would go on.
-    """
+    """End the process when its parent is gone, or a job without end would go on."""
     while os.getppid() == parent:
         time.sleep(PARENT_INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)

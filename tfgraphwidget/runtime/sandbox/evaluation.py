@@ -108,9 +108,7 @@ def _waiting_refusal(tensors_are: str, tensors: Sequence[str]) -> SessionRefused
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:
-    """Return the ops that fill the tables and iterators among some ops, and those that they depend
-    on.
-    """
+    """Return the ops that fill tables and iterators among some, and what they depend on."""
     while True:
         states = np.flatnonzero(
             need & persistent_state(index) & ~of_type(index, HANDLES.__contains__)
@@ -196,9 +194,7 @@ def body_runner(
 
 
 def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
-    """Call a module that was made of a function body; its outputs, in order. Raises SessionRefused
-    where the body cannot run.
-    """
+    """Call a module made of a function body; its outputs in order. Raises SessionRefused."""
     with tf.init_scope():
         try:
             arguments = {

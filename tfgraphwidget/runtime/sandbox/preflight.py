@@ -204,9 +204,7 @@ def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
 
 @lru_cache(4096)
 def _entry_head(length: int) -> bytes:
-    """The bytes before an entry of GraphDef.node: the field's tag, and the length of the entry as a
-    varint.
-    """
+    """The bytes before an entry of GraphDef.node: the tag, and the length as a varint."""
     head = bytearray([_NODE_FIELD])
     while length > 0x7F:
         head.append(length & 0x7F | 0x80)
@@ -249,9 +247,7 @@ def run_import(c_graph: object, validated: ValidatedNodes, stand_ins: OutsideTen
 
 
 def drop_output_shapes(graph_def: GraphDef) -> None:
-    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those
-    that it infers.
-    """
+    """Remove static shapes that a file notes, which TensorFlow would compare with its own."""
     for node in graph_def.node:
         node.attr.pop(OUTPUT_SHAPES, None)
 
@@ -285,9 +281,7 @@ def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
 def _new_functions(
     graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
 ) -> tuple[LibraryFunction, ...]:
-    """Return functions as TensorFlow's Python objects, in no graph; those that the graph has are
-    left out.
-    """
+    """Return functions as TensorFlow's Python objects, in no graph, that the graph lacks."""
     missing = {f.signature.name: f for f in functions if not _has_function(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in missing]
     library_functions = graph_functions(graph)
@@ -385,9 +379,7 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
 
 
 def check_devices(nodes: Iterable[NodeDef]) -> None:
-    """Raise for a device name that is not valid; TensorFlow would report it only when the op
-    runs.
-    """
+    """Raise for an invalid device name, which TensorFlow would report only at a run."""
     check_device_names({node.device: node.name for node in reversed(list(nodes))})
 
 

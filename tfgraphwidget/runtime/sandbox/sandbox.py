@@ -24,12 +24,7 @@ from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
-from tfgraphwidget.tf_types import (
-    ConfigProto,
-    FunctionDefLibrary,
-    NodeDef,
-    VersionDef,
-)
+from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, VersionDef
 
 _Result = TypeVar("_Result")
 START_SECONDS = 20.0  # for a child process to import TensorFlow and the graph, on a slow machine
@@ -48,9 +43,7 @@ def exact_config() -> ConfigProto:
 
 
 def without_remote_device(node: NodeDef) -> NodeDef:
-    """Return a NodeDef that this process can place: itself, or a copy without a device of another
-    process.
-    """
+    """Return a NodeDef that this process can place: without a device of another one."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
     here = type(node)()

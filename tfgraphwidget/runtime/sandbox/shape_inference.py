@@ -93,9 +93,7 @@ class ShapeUnknown(Exception):
 
 
 class ShapeInferenceSandbox:
-    """Infers the static shapes of ops of a PatchedGraph, which are built one by one in a new
-    graph.
-    """
+    """Infers the static shapes of a PatchedGraph's ops, built one by one in a new graph."""
 
     def __init__(self, view: PatchedGraph) -> None:
         self._view = view
@@ -161,9 +159,7 @@ class ShapeInferenceSandbox:
         return stand_ins[port]
 
     def sharpen(self, op: str, shapes: Sequence[Shape]) -> None:
-        """Set shapes of an op's outputs that do not follow from its inputs, for example from
-        `set_shape`.
-        """
+        """Set shapes of an op's outputs that do not follow from inputs, as by `set_shape`."""
         for output, shape in zip(self._cached_outputs.get(op, ()), shapes, strict=False):
             if shape is not None and _shape(output) != shape:
                 with suppress(ValueError):
@@ -193,9 +189,7 @@ class ShapeInferenceSandbox:
         return tensor
 
     def _handle(self, tensor: Tensor) -> tf.Tensor:
-        """Return a handle of the same kind of variable, TensorArray or list of tensors, as far as
-        that is known.
-        """
+        """Return a handle of the same kind of variable, TensorArray or list, as far as known."""
         view = self._view
         op, port = _origin_of_handle(view, tensor)
         node = view.node(op)
@@ -212,9 +206,7 @@ class ShapeInferenceSandbox:
         return self._placeholder(view.dtype((read, 0)), view.shape(read, 0), "VarHandleOp")
 
     def _new_op(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
-        """Return the outputs of a new op. Raises ShapeRefused, and ShapeUnknown if TensorFlow does
-        not know it.
-        """
+        """Return the outputs of a new op. Raises ShapeRefused, ShapeUnknown for unknown types."""
         op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
         definition = self._view.typing.definition(op_type)
         if definition is None:
@@ -317,9 +309,7 @@ class ShapeInferenceSandbox:
 
 
 def _ask_tensorflow(infer: Callable[[], T]) -> T:
-    """Return the result of `infer`. Raises ShapeRefused with TensorFlow's reason, and ShapeUnknown
-    if that is unknown.
-    """
+    """Return the result of `infer`. Raises ShapeRefused with the reason, or ShapeUnknown."""
     try:
         return infer()
     except ValueError as error:
@@ -369,9 +359,7 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
 
 
 def _check_bounds(index: GraphIndex, patch: Patch) -> None:
-    """Refuse an edit that gives an op too many tensors; an op of a file that has them already can
-    be rewired.
-    """
+    """Refuse an edit that gives an op too many tensors, if it did not have them already."""
     bounds = Bounds(index.typing.definition)
     changed = ((edited.before, edited.after) for edited in patch.changed)
     for before, node in (*((None, node) for node in patch.add.nodes), *changed):
@@ -381,9 +369,7 @@ def _check_bounds(index: GraphIndex, patch: Patch) -> None:
 
 
 def _infer(index: GraphIndex, patch: Patch) -> tuple[PatchedGraph, list[str]]:
-    """Return the graph after the patch, and the ops whose shapes would follow if TensorFlow were
-    installed.
-    """
+    """Return the graph after the patch, and the ops whose shapes TensorFlow would infer."""
     after = PatchedGraph(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a
@@ -491,9 +477,7 @@ class _Inference:
                 self._infer_op(name, slots)
 
     def _check_handles(self, name: str, slots: Iterable[tuple[Tensor, Tensor]]) -> None:
-        """Raise GraphEditError where an op takes the handle of a queue, say, and is to read that of
-        a variable.
-        """
+        """Raise GraphEditError where an op of a queue's handle would read a variable's."""
         after, before = self._after, self._before
         for k, (was, now) in enumerate(slots):
             if after.dtype(now) in HANDLE_DTYPES and not after.same(was, now):

@@ -167,9 +167,7 @@ def _check_size(
 
 
 def _captured_value(source: Source, body: Body, name: str, largest: int | None) -> Array | None:
-    """Return the value of a variable that a function captured; None if it is in a session or a
-    file.
-    """
+    """Return the value of a captured variable; None if it is in a session or a file."""
     state = captured_state(source, body)
     captured = state.live(name) if name in state.names else None
     if captured is None:
@@ -213,9 +211,7 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
 
 
 def _value_tensor(index: GraphIndex, op: int) -> str:
-    """Return the tensor of a variable's value whose computation only reads. Raises GraphEditError
-    if there is none.
-    """
+    """Return the tensor of a variable's value that only reads. Raises GraphEditError."""
     if index.types[op] in REF_HANDLES:
         return f"{index.names[op]}:0"
     snapshot = definitions(index, [op])[op].snapshot

@@ -88,9 +88,7 @@ def read_variables(
 
 
 def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
-    """Read values of a file, those that are not stored in a separate session: the graph stays a
-    file's.
-    """
+    """Read values of a file, computed ones in a separate session: it stays a file."""
     if not source.has_values:
         raise _file_without_values(source, [v.handle for v in variables])
     stored = source.stored
@@ -116,9 +114,7 @@ def tensor_proto(value: Array, dtype: int) -> TensorProto:
 
 
 def set_tensor_proto(proto: TensorProto, value: Array, dtype: int) -> None:
-    """Set a TensorProto to a value, of the dtype with this number; that of a large constant is not
-    copied then.
-    """
+    """Set a TensorProto to a value of the dtype with this number; large ones are not copied."""
     if not tf_protos.set_tensor(proto, value, dtype_name(dtype)):
         proto.CopyFrom(tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value)))
 
@@ -153,9 +149,7 @@ def compute_constants(
 
 
 def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array]) -> Array | None:
-    """The value of a constant, or of a variable that is read, without TensorFlow; None for what is
-    computed.
-    """
+    """The value of a constant or read variable, without TensorFlow; None if computed."""
     name, port = split_tensor(tensor)
     op = index.ids.get(name)
     while op is not None and not port:
@@ -200,9 +194,7 @@ def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
 
 @wrap_tf_errors("open a session")
 def new_session(versions: VersionDef | None = None) -> tuple[tf.Graph, tf.compat.v1.Session]:
-    """Return a new graph and a session on it; TensorFlow reads the graph by `versions`, or its
-    own.
-    """
+    """Return a new graph and a session; TensorFlow reads the graph by `versions`, or its own."""
     graph = new_graph(versions)
     return graph, tf.compat.v1.Session(
         graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True)

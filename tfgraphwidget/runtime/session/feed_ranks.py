@@ -56,9 +56,7 @@ def check_feed_ranks(
 
 
 def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -> None:
-    """Check the same of the values that a function is called with, by the names of its
-    arguments.
-    """
+    """Check the same of a function's arguments, by their names."""
     specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
     # A Python value is not an input.
     tensor_specs = (spec for spec in specs if isinstance(spec, tf.TensorSpec))
@@ -125,9 +123,7 @@ class _Reader(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What becomes of an argument: an op that needs more dimensions, and the results that have the
-    argument's.
-    """
+    """What becomes of an argument: an op that needs more dimensions, results that keep them."""
 
     consumer: tuple[str, str] | None
     results: frozenset[int]
@@ -137,9 +133,7 @@ _NOTHING = _Found(None, frozenset())
 
 
 class _Readers:
-    """Finds the ops that a tensor of few dimensions reaches as it is, in the functions that are
-    called too.
-    """
+    """Finds the ops that a tensor of few dimensions reaches unchanged, in functions too."""
 
     def __init__(self, graph: tf.Graph, rank: int) -> None:
         self._library, self._rank = graph_functions(graph), rank

@@ -53,9 +53,7 @@ class _QueueOps:
 
 
 class QueueTransfer(StateTransfer):
-    """Moves the elements of queues, in order, as reading an element removes it. A queue that was
-    closed is closed again.
-    """
+    """Moves elements of queues, in order, as reading removes them; closed ones stay closed."""
 
     def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
         super().__init__()
@@ -73,9 +71,7 @@ class QueueTransfer(StateTransfer):
         transfer_ops.make()
 
     def move(self, old: Session, fresh: Session) -> None:
-        """Close the queues that have elements, then move the elements of each to the same queue of
-        the new session.
-        """
+        """Close queues with elements, and move these to the same queue of the new session."""
         state = self._run(old, {name: [ops.is_closed, ops.size] for name, ops in self._ops.items()})
         closed = [name for name, (is_closed, _) in state.items() if is_closed]
         nonempty = [name for name, (_, size) in state.items() if size]
@@ -94,9 +90,7 @@ class QueueTransfer(StateTransfer):
                 return
 
     def _put(self, fresh: Session, name: str, elements: Sequence[object]) -> bool:
-        """Return whether the queue of the new session has taken elements that are in no queue any
-        more.
-        """
+        """Return whether the new session's queue took elements that no queue has any more."""
         ops = self._ops[name]
         before = self._run(fresh, {name: ops.size})
         try:
@@ -134,9 +128,7 @@ class QueueTransfer(StateTransfer):
     def _run_twice(
         session: Session, fetches: Mapping[str, object], feeds: Mapping[str, object] | None
     ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
-        """Call `run_each`; if Python itself fails, which is not an error of TensorFlow, call it
-        again.
-        """
+        """Call `run_each`, again if Python itself fails, which is no error of TensorFlow."""
         with suppress(Exception):
             return run_each(session, fetches, feeds, _PATIENCE)
         return run_each(session, fetches, feeds, _PATIENCE)
@@ -191,9 +183,7 @@ def queue_sizes(
 
 
 def runner_threads(session: Session) -> dict[threading.Thread, str]:
-    """Return the threads of queue runners that work in a session, with the name of the queue of
-    each.
-    """
+    """Return the threads of queue runners in a session, with the name of each one's queue."""
     queues = {}
     for thread in threading.enumerate():
         runner = getattr(getattr(thread, "_target", None), "__self__", None)
@@ -204,9 +194,7 @@ def runner_threads(session: Session) -> dict[threading.Thread, str]:
 
 
 def await_threads(threads: Mapping[threading.Thread, str]) -> list[str]:
-    """Wait for threads of queue runners, which end when their session is closed; return a sentence
-    on what stops.
-    """
+    """Wait for threads of queue runners, which end with the session; a sentence on them."""
     deadline = time.monotonic() + _PATIENCE
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))

@@ -164,9 +164,7 @@ class Renewal:
 
     @held_back()
     def _exchange(self, fresh: Session) -> None:
-        """Exchange the sessions. No failure after this point keeps the session from being
-        renewed.
-        """
+        """Exchange the sessions. No failure after this point undoes the renewal."""
         session = self._session
         self._lost += untransferable.end_partial_runs(session)
         objects = session_references(session)
@@ -205,9 +203,7 @@ class Renewal:
 
     @contextlib.contextmanager
     def _without_new_ops(self, session: Session) -> Iterator[None]:
-        """While this lasts, a session that cannot place its graph is not extended by the graph's
-        new ops.
-        """
+        """Meanwhile a session that cannot place its graph is not extended by new ops."""
         with without_extension(session) if self._is_stuck else contextlib.nullcontext():
             yield
 

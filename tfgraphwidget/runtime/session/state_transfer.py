@@ -72,9 +72,7 @@ class _ReadableState(StateTransfer, Generic[_Value]):
         return self._values
 
     def fill(self, contents: Mapping[str, _Value], session: Session) -> None:
-        """Load contents that were read from ops of the same names in another graph, or given new
-        ones.
-        """
+        """Load contents read from ops of the same names in another graph, or given new ones."""
         self._values = dict(contents)
         self._prepare()
         self.load(session)
@@ -86,9 +84,7 @@ class _ReadableState(StateTransfer, Generic[_Value]):
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
 
     def _each(self, names: Collection[str], make: Callable[[NodeDef], T]) -> dict[str, T]:
-        """Return `make` of each op. State that needs a new transfer op in a finalized graph is
-        lost.
-        """
+        """Return `make` of each op; state that needs a new op in a finalized graph is lost."""
         results = {}
         for name in names:
             result = unless_finalized(make, self._nodes[name])
@@ -162,9 +158,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         ) + ":0"
 
     def _own(self, node: NodeDef, ending: str, *types: str) -> tf.Operation | None:
-        """Return the op that TensorFlow made for the variable under this name, if no edit has
-        changed it.
-        """
+        """Return TensorFlow's op for the variable under this name, if no edit changed it."""
         own = find_operation(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
@@ -193,9 +187,7 @@ class VariableTransfer(_ReadableState[np.ndarray]):
         self._writers = self._each(self._values, writer)
 
     def _initializer(self, node: NodeDef, fed_names: Collection[str]) -> tuple[str, str] | None:
-        """Return the variable's own initializer, if it can assign the value in the graph as it is
-        now.
-        """
+        """Return the variable's initializer, if it can assign the value in the present graph."""
         own = self._own(node, "Assign", "Assign", "AssignVariableOp")
         if own is None:
             return None
@@ -226,9 +218,7 @@ Contents = tuple[np.ndarray, np.ndarray]
 
 
 class TableTransfer(_ReadableState[Contents]):
-    """Contents of hash tables. A table that was not initialized is not initialized in the new
-    session.
-    """
+    """Contents of hash tables. A table that is not initialized stays so in a new session."""
 
     what = "Hash table"
 
@@ -331,9 +321,7 @@ def _version(node: NodeDef) -> str:
 
 
 class IteratorTransfer(_ReadableState[bytes]):
-    """Positions of iterators in their datasets. One that was not initialized is not initialized in
-    the new session.
-    """
+    """Positions of iterators in datasets; those not initialized stay so in a new session."""
 
     what = "Iterator"
 

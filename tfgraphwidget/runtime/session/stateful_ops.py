@@ -124,9 +124,7 @@ def _function_nodes(graph: tf.Graph) -> Iterator[NodeDef]:
 
 
 def state_key(node: NodeDef) -> StateKey:
-    """Return a key that is equal for ops that share one state; a variable without a name has the
-    empty name.
-    """
+    """Return a key that is equal for ops of one state; unnamed variables have the empty one."""
     name = _attr(node, "shared_name").s or (
         b"" if node.op in RESOURCE_HANDLES else node.name.encode()
     )
@@ -141,9 +139,7 @@ def _attr(node: NodeDef, key: str) -> AttrValue:
 
 
 def family(op_type: str) -> str:
-    """Return a text that is equal for op types that can share a state: the kind, or "Map" for a
-    staging area.
-    """
+    """Return a text equal for op types that can share a state: the kind, or "Map"."""
     kind = kind_of(op_type)
     if kind != "staging area":
         return kind

@@ -27,9 +27,7 @@ AttributeValue: TypeAlias = "AttrValue | tf.DType | Sequence[tf.DType] | bool | 
 
 
 class TransferOps:
-    """The transfer ops of a graph. `op` requests one; `make` adds the requested ones that the graph
-    does not have.
-    """
+    """The transfer ops of a graph. `op` requests one; `make` adds those that are missing."""
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
@@ -64,9 +62,7 @@ class TransferOps:
         return self._new[key].name
 
     def handle(self, node: NodeDef) -> NodeDef:
-        """Return the NodeDef of a transfer op with the same state as a NodeDef in a function
-        body.
-        """
+        """Return the NodeDef of a transfer op with a state of a NodeDef in a body."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
         twin: NodeDef = tf.compat.v1.NodeDef(
             name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes
@@ -74,9 +70,7 @@ class TransferOps:
         return twin
 
     def make(self) -> None:
-        """Add the requested ops that the graph does not have, in one import. They are hidden, also
-        if it fails.
-        """
+        """Add the requested ops that the graph lacks, in one import, hidden also if it fails."""
         record, new = self.record, dict(self._new)
         with held_back():
             self._new.clear()

@@ -69,9 +69,7 @@ class Untransferable(StateTransfer):
 
 
 def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
-    """Return the transfer ops that together count the elements of a stateful op; none if they
-    cannot be counted.
-    """
+    """Return the transfer ops that together count a stateful op's elements, or none."""
     kind = family(node.op)
     if kind == "accumulator":
         resource = "Resource" if node.op.startswith("Resource") else ""
@@ -122,9 +120,7 @@ def watch_partial_runs(session: Session) -> None:
 
 
 def end_partial_runs(session: Session) -> list[str]:
-    """Return sentences on the partial runs that are active in a session; renewing the session ends
-    them.
-    """
+    """Return sentences on a session's active partial runs, which its renewal ends."""
     cut = [
         f"The partial run of {names} is cut; set it up again by partial_run_setup."
         for names in _runs(session)
@@ -152,9 +148,7 @@ def _runs(session: Session) -> list[str]:
 
 
 def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:
-    """Invalidate objects that refer to the old C session, so that they do not use the new one;
-    report them.
-    """
+    """Invalidate objects of the old C session, so that they do not use the new one."""
     handles = [fields for fields in objects if DELETES_FIELD in fields]
     callables = [
         fields

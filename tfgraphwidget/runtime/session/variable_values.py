@@ -98,9 +98,7 @@ def current_values(
 
 
 def is_dead_tensor(error: tf.errors.OpError) -> bool:
-    """Return whether a run failed because a fetched tensor is in a branch of a conditional that was
-    not taken.
-    """
+    """Return whether a run failed as a fetched tensor is in a branch that was not taken."""
     return "Retval" in str(error)
 
 
@@ -138,9 +136,7 @@ def check_loadable(
 
 @dataclass(frozen=True)
 class Missing:
-    """Variables without a value, by their handle ops; there may be more if the search was given
-    up.
-    """
+    """Variables without a value, by handle ops; maybe more if the search was given up."""
 
     handles: tuple[str, ...]
     is_complete: bool = True

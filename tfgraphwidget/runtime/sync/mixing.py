@@ -12,9 +12,7 @@ from tfgraphwidget.tensorflow_modules import tf
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
-    """Return the tensor that a variable's ops read: its handle or, for a reference variable, its
-    reference.
-    """
+    """Return the tensor that a variable's ops read: its handle or its reference."""
     return graph.get_tensor_by_name(variable.name)
 
 
@@ -42,9 +40,7 @@ def _mixing_dtype(dtype: tf.DType) -> tf.DType:
 
 
 def _read_now(handle: tf.Tensor) -> tf.Tensor:
-    """Return the value at the time of the run, not that of a caching device, which may have been
-    read before.
-    """
+    """Return the value at the time of the run, not a caching device's earlier one."""
     with tf.device(handle.device):
         if handle.dtype == tf.resource:
             value: tf.Tensor = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))

@@ -95,9 +95,7 @@ def match_objects(
 def _stored_variable(
     checkpoint: Checkpoint, stored: Mapping[str, StoredVariable], key: str
 ) -> StoredVariable:
-    """The variable whose value a checkpoint has under a key; of those that Keras lists twice, a new
-    one.
-    """
+    """The variable whose value a checkpoint has under a key; of Keras's two, a new one."""
     variable = stored.get(object_path(key) or key)
     return variable or StoredVariable(
         key, tf.as_dtype(checkpoint.dtypes[key]), tf.TensorShape(checkpoint.shapes[key])
@@ -105,9 +103,7 @@ def _stored_variable(
 
 
 def lacking(checkpoint: Checkpoint, target: EagerStore) -> tuple[str, ...]:
-    """The variables of a live object for which a checkpoint has no value, where it has most of
-    them.
-    """
+    """The variables of a live object without a value in a checkpoint that has most."""
     most_keys = max(
         (place.keys for place in _places(checkpoint.objects, target)), key=len, default={}
     )
@@ -116,9 +112,7 @@ def lacking(checkpoint: Checkpoint, target: EagerStore) -> tuple[str, ...]:
 
 
 def _places(objects: Sequence[TrackableObject], target: EagerStore) -> list[_Place]:
-    """The objects of a checkpoint, nearest to the root first, with the values that they have for a
-    live object.
-    """
+    """The objects of a checkpoint, nearest to the root first, with a live object's values."""
     if target.root is None:
         return []
     names = {id(variable.handle): name for name, variable in target.by_name.items()}
@@ -143,9 +137,7 @@ def _keys(
     names: Mapping[int, str],
     children: dict[int, Mapping[str, object]],
 ) -> dict[str, str]:
-    """The keys of the values of a live object's variables, if it is the object of that number, by
-    their names.
-    """
+    """The keys of the values of a live object's variables, if it is that object, by name."""
     keys: dict[str, str] = {}
     line, visited = deque([(number, root)]), {id(root)}
     while line:
@@ -169,9 +161,7 @@ def _keys(
 
 
 def _numbered_layers(live: object) -> dict[str, object]:
-    """The layers of a model that have weights, as Keras 2 named them in checkpoints of functional
-    models.
-    """
+    """The layers of a model with weights, as Keras 2 named them in functional models."""
     layers = getattr(live, "layers", ())
     if isinstance(layers, list):
         weighted = [layer for layer in layers if getattr(layer, "weights", ())]

@@ -40,9 +40,7 @@ Pair = tuple[VariableDef, VariableDef]
 
 @dataclass(frozen=True)
 class Model:
-    """A graph and the session that holds the values of its variables; without a session only ops
-    can be made.
-    """
+    """A graph and the session with its variables' values; without one only ops can be made."""
 
     graph: tf.Graph
     session: Session | None = None
@@ -369,9 +367,7 @@ class Sync:
         self.assign([c for _, c in self.pairs], new)
 
     def assign(self, variables: Sequence[VariableDef], new: Mapping[str, np.ndarray]) -> None:
-        """Assign values by handle to variables of the target, when all of them can be. Raises
-        SessionRefused.
-        """
+        """Assign values by handle to the target's variables, or none. Raises SessionRefused."""
         if not variables:
             return
         session = self._session(self.target)
@@ -423,9 +419,7 @@ def _is_inside(graph: tf.Graph) -> bool:
 def _translate_errors(
     session: TimedSession, variables: Iterable[VariableDef], what: str
 ) -> Iterator[None]:
-    """Raise TensorFlow's errors as SessionRefused; the one for a missing value names all variables
-    that have none.
-    """
+    """Raise TensorFlow's errors as SessionRefused; for missing values with all their names."""
     try:
         yield
     except tf.errors.OpError as error:

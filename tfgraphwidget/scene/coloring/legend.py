@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of a legend: `tint` as in the scene's paint, 0 for what has no color; and how many
-    ops have it.
-    """
+    """One line of a legend: `tint` as in the scene's paint, 0 for no color; and how many ops."""
 
     label: str
     tint: int
@@ -18,9 +16,7 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Legend:
-    """The legend of colors: categories as `entries`, or a ramp from `low` to `high`; `notice` is a
-    further sentence.
-    """
+    """The legend of colors: categories as `entries`, or a ramp from `low` to `high`; a `notice`."""
 
     by: str
     entries: tuple[LegendEntry, ...] = ()

@@ -231,9 +231,7 @@ def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
 
 
 def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[Ints, Ints, Ints]:
-    """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how
-    many have any.
-    """
+    """Per item the code of most ops (-1 none, _TIE for a tie), how many have it, or any."""
     has = op_values.code[op] >= 0
     op, item = op[has], item[has]
     labels = np.int64(max(len(op_values.labels), 1))
@@ -253,9 +251,7 @@ def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[
 def _winners(
     pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels: np.int64
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The items in some pairs item * labels + label, and for each the label with most votes, or
-    _TIE.
-    """
+    """The items in pairs item * labels + label, and each one's label of most votes, or _TIE."""
     order = np.lexsort((-votes, pairs // labels))
     item, label, votes = (pairs // labels)[order], (pairs % labels)[order], votes[order]
     first = np.flatnonzero(np.diff(item, prepend=-1))

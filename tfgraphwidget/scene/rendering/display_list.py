@@ -68,9 +68,7 @@ _LEGEND_SIDES, _LEGEND_ROW, _LEGEND_GAP, _RAMP_WIDTH = 16.0, 20.0, 12.0, 96.0
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners; without a `line` it has no border, without a `fill` only
-    that.
-    """
+    """A rectangle with round corners; without `line` it has no border, without `fill` only it."""
 
     place: Area
     radius: float
@@ -83,9 +81,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Polyline:
-    """A line; `corner` is the radius of its round corners, `head` are the corners of the triangle
-    at its end.
-    """
+    """A line; `corner` is the radius of its corners, `head` the corners of its end's triangle."""
 
     points: Points
     line: str
@@ -124,9 +120,7 @@ class Label:
 
     @property
     def plate(self) -> Area:
-        """Left, top, width and height of what covers the line of an edge's text, before it is
-        turned upright.
-        """
+        """Left, top, width and height of what covers an edge's line at its text, unturned."""
         wide = text_width(self.text) * self.size + _PLATE_SIDES
         return self.x - wide / 2, self.y - _PLATE_HEIGHT / 2, wide, _PLATE_HEIGHT
 
@@ -225,9 +219,7 @@ class _Painter:
         return Box(_expand_place(self._boxes_of[item], gap), radius, fill, line, thick, dash)
 
     def _boxes(self) -> Iterator[Box]:
-        """Ops, closed scopes with the cards under them, and badges, which lie in the boxes of
-        their consumers.
-        """
+        """Ops, closed scopes with cards under them, and badges, which lie in consumers' boxes."""
         scene = self._scene
         for badges in (False, True):
             for item in self._items:
@@ -283,9 +275,7 @@ class _Painter:
             yield self._box(item, "", self._marks["faint"], 1.5, (2.0, 3.0))
 
     def _function_mark(self, item: int) -> Iterator[Shape]:
-        """The second frame of an op that calls a function, and an arrow; the arrow of a closed
-        scope with such ops.
-        """
+        """The second frame and arrow of an op that calls a function; a closed scope's arrow."""
         scene, calls = self._scene, int(self._scene.calls[item])
         if not calls or (calls == 2 and scene.kind[item] != CLOSED):
             return
@@ -333,9 +323,7 @@ class _Painter:
                 yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
 
     def _boundary_marks(self, item: int) -> Iterator[Shape]:
-        """The marks of the boundary: "in" above an op that reads an input or below its source;
-        "out" below.
-        """
+        """The marks of the boundary: "in" above a consumer or below its source; "out" below."""
         mark = int(self._paint.mark[item])
         if not mark or self._scene.kind[item] == OPEN:
             return
@@ -386,9 +374,7 @@ class _Painter:
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
 
     def _effect_sign(self, item: int) -> Iterator[Shape]:
-        """A warning sign on the lower left corner of what does more than compute, in a file that is
-        not trusted.
-        """
+        """A warning sign at the lower left of what does more than compute, in an untrusted file."""
         if not self._paint.effects[item] or self._scene.kind[item] == OPEN:
             return
         x, y, _, h = self._boxes_of[item]
@@ -471,9 +457,7 @@ class _Painter:
         return result
 
     def _pieces_for_label(self, edge: int) -> npt.NDArray[np.float64]:
-        """The pieces of an edge that a label may be on, the longest first, float64 (k, 2, 2); of a
-        shape only that.
-        """
+        """The pieces of an edge that a label may be on, longest first, float64 (k, 2, 2)."""
         scene = self._scene
         if scene.tensors[edge] == 1 and not self._edge_value(edge):
             return self._longest_pieces[edge : edge + 1]
@@ -562,9 +546,7 @@ class _Painter:
             yield from _label(x + w / 2, y + tall / 2 + shift * 1.25, below, SMALL, colors.faint)
 
     def _second(self, item: int) -> str:
-        """The text below a name: the note of the coloring, the mean of a run, or the size of a
-        closed scope.
-        """
+        """The text below a name: the coloring's note, a run's mean, or a closed scope's size."""
         scene, kind = self._scene, int(self._scene.kind[item])
         if kind == BADGE:
             return ""
@@ -646,9 +628,7 @@ def _count_place(box: Area, members: int) -> Area:
 
 
 class _LabelPlaces:
-    """The free places for labels of lines. Boxes and lines are looked for in the bands that a label
-    touches.
-    """
+    """The free places for labels of lines; boxes and lines are sought in a label's bands."""
 
     _BAND, _HEIGHT, _ROOM, _BESIDE = 256.0, 15.0, 16.0, 3.0
 
@@ -809,9 +789,7 @@ def _route(scene: Scene, edge: int) -> Points:
 
 
 def thickness(tensors: int, size: float) -> float:
-    """The width of a line in pixels, by the bytes of its largest tensor and the number of
-    tensors.
-    """
+    """The width of a line in pixels, by the largest tensor's bytes and the tensors' number."""
     by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
     by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
     return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
@@ -842,9 +820,7 @@ def _shorten_to(text: str, room: float, size: float) -> str:
 
 
 def _note_in(note: str, room: float) -> str:
-    """A note in a box: of a number of FLOPs or bytes without the unit where that has no room, and
-    never cut.
-    """
+    """A note in a box: FLOPs or bytes go without the unit where it has no room, never cut."""
     number = _NUMBER.match(note)
     if number is None:
         return _shorten_to(note, room, SMALL)

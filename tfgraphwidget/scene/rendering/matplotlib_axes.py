@@ -65,11 +65,7 @@ class GraphAxes(Axes):
     _cell = -1  # the execution count of the cell that has shown it
 
     def show_in_notebook(self) -> bool:
-        """Show the picture below the cell that runs, once.
-
-        Returns:
-            Whether there is a notebook.
-        """
+        """Show the picture below the cell that runs, once; whether there is a notebook."""
         shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
         if shell is None or not hasattr(shell, "kernel"):
             return False
@@ -103,9 +99,6 @@ def draw(
         ax: The axes; None for those of a new figure of fitting size.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
-
-    Returns:
-        The axes.
     """
     display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area
@@ -196,9 +189,7 @@ def _fonts() -> list[str]:
 def _add_shapes(
     ax: Axes, shapes: Sequence[Shape], point: float, layer: float, fonts: Sequence[str]
 ) -> None:
-    """Shapes of one type as one collection, which keeps their order: thousands of patches would be
-    slow.
-    """
+    """Shapes of one type as one ordered collection: thousands of patches would be slow."""
     boxes = [shape for shape in shapes if isinstance(shape, Box)]
     lines = [shape for shape in shapes if isinstance(shape, Polyline)]
     triangles = [shape for shape in shapes if isinstance(shape, Triangle)]

@@ -37,9 +37,6 @@ def svg(
     Args:
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
-
-    Returns:
-        The document.
     """
     display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area

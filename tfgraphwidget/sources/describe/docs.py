@@ -119,9 +119,7 @@ def _entries(section: str) -> dict[str, str]:
 def _arguments(
     definition: OpDef, texts: dict[str, str], returns: str
 ) -> Iterator[tuple[str, str, str]]:
-    """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and
-    are left out.
-    """
+    """In the order of the OpDef. Attributes that follow from inputs' dtypes are left out."""
     for arg in definition.input_arg:
         yield "input", arg.name, _text_of(texts, arg.name) or _kind(arg)
     outputs = definition.output_arg

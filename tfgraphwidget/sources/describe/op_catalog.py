@@ -107,9 +107,7 @@ def _is_computation(name: str) -> bool:
 
 @functools.cache
 def argument_names(op_type: str) -> dict[str, str]:
-    """The names of inputs and attributes in an OpDef -> in Python; attributes that follow from
-    inputs have none.
-    """
+    """Names of inputs and attributes in an OpDef -> in Python, but for inferred attributes."""
     definition = _op_def(op_type)
     argument_names = _raw_arguments(op_type)
     inputs, attributes = (
@@ -232,9 +230,7 @@ def _op_def(op_type: str) -> OpDef:
 
 
 def _called_inputs(op_type: str, tensors: int, options: Collection[str] = ()) -> list[str]:
-    """The inputs that tensors are passed to, one name for each tensor: a list takes all that are
-    left.
-    """
+    """The inputs that tensors are passed to, a name for each: a list takes the rest."""
     free = [each for each in _inputs(op_type) if each.name not in options]
     names: list[str] = []
     for each in free:
@@ -282,9 +278,7 @@ def fits(op_type: str, dtypes: Sequence[str]) -> bool:
 
 
 def _attribute(attr: OpDef.AttrDef, name: str, about: str) -> Parameter | None:
-    """The parameter for an attribute; None for one that no form can ask for: a function, or a
-    tensor.
-    """
+    """The parameter for an attribute; None if no form can ask for it: a function, a tensor."""
     kind = attr.type.removeprefix("list(").removesuffix(")")
     many = attr.type.startswith("list(")
     if kind not in _KINDS:
@@ -328,9 +322,7 @@ def _plain(value: Any, kind: str) -> object:
 def check_parameters(
     op_type: str, all_parameters: Sequence[Parameter], options: Mapping[str, object]
 ) -> None:
-    """Raise InvalidArgument where there is no parameter of a name, a value does not fit, or a
-    required one is missing.
-    """
+    """Raise InvalidArgument for unknown parameters, wrong values and missing required ones."""
     by_name = {each.name: each for each in all_parameters}
     for name, value in options.items():
         if name not in by_name:

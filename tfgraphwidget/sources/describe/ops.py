@@ -19,12 +19,7 @@ _LONGEST = 200
 _MOST_SHOWN = 16
 _UNREADABLE = "unreadable"
 # Kinds of AttrValue; a tensor is set by `set_constant`.
-_NOT_SETTABLE = (
-    None,
-    "func",
-    "placeholder",
-    "tensor",
-)
+_NOT_SETTABLE = (None, "func", "placeholder", "tensor")
 
 
 @dataclass(frozen=True)
@@ -39,9 +34,7 @@ class TensorDescription:
 
 @dataclass(frozen=True)
 class AttributeDescription:
-    """Facts of an attribute; `settable`: the text is whole, and the Python of a value that
-    `set_attr` takes.
-    """
+    """Facts of an attribute; `settable`: the text is the whole Python that `set_attr` takes."""
 
     name: str
     text: str
@@ -50,9 +43,7 @@ class AttributeDescription:
 
 @dataclass(frozen=True)
 class OpDescription:
-    """Facts of an op; attributes are in name order. `value` is the Python of a small constant's
-    value, else "".
-    """
+    """Facts of an op, attributes by name. `value` is the Python of a small constant, or ""."""
 
     device: str
     inputs: tuple[TensorDescription, ...]
@@ -63,9 +54,7 @@ class OpDescription:
 
 
 def describe_op(index: GraphIndex, i: int) -> OpDescription:
-    """Describe an op: its device, tensors and attributes; what the file does not say, or says
-    wrongly, is "unknown".
-    """
+    """Describe an op: its device, tensors and attributes; what the file lacks is "unknown"."""
     node = index.nodes[i]
     sources = index.input_tensors(i)
     consumers = _consumers(index, i)

@@ -70,9 +70,7 @@ def _find_function_graph(graph: FuncGraph | None, function: str) -> FuncGraph | 
 
 
 def _operation(graph: Graph, names: Iterable[str], kind: str) -> Operation | None:
-    """Return the first op of these names that has the type, or None. (A captured variable is shown
-    as another type.)
-    """
+    """Return the first op of these names that has the type, or None, as for captured variables."""
     for name in names:
         try:
             op = graph.get_operation_by_name(name)
@@ -129,9 +127,7 @@ def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
 
 
 def _owner(path: str) -> str:
-    """The library that a path belongs to, as a word; "" for the user's code and unknown
-    packages.
-    """
+    """The library that a path belongs to, as a word; "" for the user's or unknown code."""
     package = _PACKAGE.search(path)
     if package:
         return _OWNER_OF.get(package[1], "")

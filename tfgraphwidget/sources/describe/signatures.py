@@ -17,9 +17,7 @@ SignatureLine = tuple[str, str, str]
 def definition_signature(
     definition: FunctionDef, results: Sequence[Shape] = ()
 ) -> Iterator[SignatureLine]:
-    """The signature of a FunctionDef, which does not have the shapes of its results; a call may
-    have them.
-    """
+    """The signature of a FunctionDef, without result shapes, which a call may have."""
     signature = definition.signature
     for k, arg in enumerate(signature.input_arg):
         shapes: Mapping[str, AttrValue] = (

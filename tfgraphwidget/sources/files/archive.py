@@ -141,9 +141,7 @@ def _damage(where: str, what: str) -> Sentence:
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
-    """One summary of the graph in the archive `container`; of a SavedModel, of each of its
-    graphs.
-    """
+    """One summary of the graph in the archive `container`; for a SavedModel, of each."""
     with tempfile.TemporaryDirectory() as folder:
         _unpack(
             container,
@@ -200,9 +198,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 def _check_complete(
     root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool
 ) -> None:
-    """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in
-    its place.
-    """
+    """Raise NotAGraph for an archive that lacks an entry; no checkpoint could replace it."""
     if header["kind"] == "model":
         graph = f"{ArchiveEntry.MODEL.value}/saved_model.pb"
     else:

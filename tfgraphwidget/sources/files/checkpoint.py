@@ -95,9 +95,7 @@ class Checkpoint:
 
     @staticmethod
     def _latest(path: Path) -> str:
-        """The prefix of the latest checkpoint in a directory; of a SavedModel that of its
-        values.
-        """
+        """The prefix of the latest checkpoint in a directory; of a SavedModel its values'."""
         try:
             latest = latest_checkpoint(path)
         except Exception as error:  # a list of names that is none, a folder that may not be read
@@ -157,9 +155,7 @@ class Checkpoint:
         return None
 
     def hint(self) -> str:
-        """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a
-        similar name, or ".".
-        """
+        """The end of a sentence: "; did you mean …?" for a checkpoint of a similar name, or "."."""
         folder = Path(self.prefix).parent
         beside = [
             name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")
@@ -174,9 +170,7 @@ class Checkpoint:
 
     @cached_property
     def objects(self) -> Sequence[TrackableObject]:
-        """The objects whose values a checkpoint of TensorFlow 2 has, as protos; empty for one of
-        TensorFlow 1.
-        """
+        """The objects whose values a checkpoint has, as protos; empty for one of TensorFlow 1."""
         if tf_protos.OBJECT_GRAPH not in self.shapes:
             return ()
         try:
@@ -204,9 +198,7 @@ class Checkpoint:
         return own_paths(names)
 
     def value(self, name: str) -> np.ndarray | bytes:
-        """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the
-        files.
-        """
+        """The numpy value of that name; GraphEditError when it cannot be read or be there."""
         dtype = self.dtypes[name]
         try:
             item_size = 1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize
@@ -250,17 +242,13 @@ class Checkpoint:
 
     @cached_property
     def dtypes(self) -> Mapping[str, str]:
-        """Name of each value -> its dtype, "float32"; GraphEditError when the checkpoint cannot be
-        read.
-        """
+        """Name of each value -> its dtype, "float32"; GraphEditError if it is unreadable."""
         dtypes: Mapping[str, str] = self._read(lambda reader: reader.dtypes)
         return dtypes
 
     @cached_property
     def _bytes(self) -> float:
-        """The most bytes that the values can have; infinite for the one compressed file of
-        TensorFlow 0.x.
-        """
+        """The most bytes that values can have; infinite for TensorFlow 0.x's compressed file."""
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
@@ -291,9 +279,7 @@ def _check_readable(*paths: Path) -> None:
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Whether a path is a file, or a directory; false for unreadable places and impossible
-    names.
-    """
+    """Whether a path is a file, or a directory; false if unreadable or impossible."""
     try:
         return kind(path)
     except (OSError, ValueError):

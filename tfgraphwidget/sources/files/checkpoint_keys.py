@@ -27,9 +27,7 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
-    """Return the names that the graph's Saver reads from a checkpoint by an op, which can be a
-    function call.
-    """
+    """Return the names that the graph's Saver reads by an op, which can be a call."""
     names_by_op = _restored_by_op(nodes)
     for node in nodes:
         function = node.attr["f"].func.name if node.name == restore_op and "f" in node.attr else ""
@@ -41,9 +39,7 @@ def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) 
 def keys_by_restore_call(
     nodes: Sequence[NodeDef], library: Library, restore_op: str
 ) -> dict[str, str]:
-    """Handle op → the name that it is restored from by a Saver that is a function, as TensorFlow 2
-    saves one.
-    """
+    """Handle op → the name that a Saver that is a function, as in TensorFlow 2, restores."""
     call = next((node for node in nodes if node.name == restore_op and "f" in node.attr), None)
     if call is None or call.attr["f"].func.name not in library.functions():
         return {}
@@ -104,9 +100,7 @@ def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
 
 
 def variable_slice(value: Any, variable: VariableDef) -> Any:
-    """The part of a saved value, a numpy array, that belongs to one slice of a partitioned
-    variable; else the whole value.
-    """
+    """The part of a saved value that belongs to one slice of a partitioned variable, or all."""
     info = variable.slice_info
     if info is None:
         return value

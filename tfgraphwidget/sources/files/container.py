@@ -110,9 +110,7 @@ class Container:
         return self._parsed[name]
 
     def _parse(self, message_class: type[Any]) -> tuple[Any, str]:
-        """The message, and the first field of a text that it does not have; a GraphDef of
-        TensorFlow's as `StoredGraphDef`.
-        """
+        """The message, and the first text field that it lacks; a GraphDef as `StoredGraphDef`."""
         if self.is_text or message_class is not message_classes().GraphDef:
             return parse_message(self.data, message_class, text=self.is_text)
         from tfgraphwidget.sources.files.graph_def_bytes import parse_graph_def

@@ -108,15 +108,9 @@ class ConvertedGraph(ConvertedNodes):
         return {**summarize_graph(meta.graph_def, meta), "made_by": made_by}
 
     def open(
-        self,
-        container: Container,
-        options: OpenOptions,
-        what: str,
-        model: LiteModel | OnnxModel,
+        self, container: Container, options: OpenOptions, what: str, model: LiteModel | OnnxModel
     ) -> Source:
-        """The source of the graph; `what` is the format, "a TensorFlow Lite model", and `model`
-        what its runtime takes.
-        """
+        """The source of the graph; `what` is "a TensorFlow Lite model", `model` for its runtime."""
         from tfgraphwidget.sources.files.opening import open_message
 
         # Its operators compute, and nothing else: no runtime of the format has TensorFlow's ops.

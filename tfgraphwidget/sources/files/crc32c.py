@@ -116,9 +116,7 @@ def _table_of_pairs() -> Words:
 
 @cache
 def _shift(length: int) -> Words:
-    """The effect of so many zero bytes on each bit of a register: a matrix over GF(2), its columns
-    as words.
-    """
+    """The effect of so many zero bytes on each bit of a register: columns of a GF(2) matrix."""
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if length == 0:
         return bits

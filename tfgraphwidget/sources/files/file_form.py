@@ -37,9 +37,7 @@ class FileForm:
         return [self._node(self._repair(node), self._nodes.get(node.name)) for node in nodes]
 
     def envelope(self, imported: GraphDef) -> GraphDef:
-        """The versions and the library of the imported graph in the file's form: functions keep
-        name and body.
-        """
+        """Versions and library of the imported graph in the file's form: names and bodies stay."""
         graph_def = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}
         unchanged = [
@@ -54,9 +52,7 @@ class FileForm:
         return graph_def
 
     def _repair(self, node: NodeDef) -> NodeDef:
-        """A NodeDef without the attributes of the file's that TensorFlow does not import; edits may
-        have changed it.
-        """
+        """A NodeDef without the file's attributes that TensorFlow does not import."""
         if node.name not in self._repairs:
             return node
         original, repaired = self._repairs[node.name]

@@ -66,12 +66,7 @@ class FlatBuffer:
 
 
 class Table:
-    """A table: its fields are asked for by their numbers in the schema.
-
-    Args:
-        buffer: The file.
-        at: Where the table is.
-    """
+    """A table: its fields are asked for by their numbers in the schema."""
 
     def __init__(self, buffer: FlatBuffer, at: int) -> None:
         self._buffer, self._at = buffer, at

@@ -78,9 +78,6 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
         source_format: The format; it is tried after those that were registered before, unless a
             file's name hints at it.
 
-    Returns:
-        The format.
-
     Example:
         A graph of NoOps, one per line: its name, then the names of its control inputs.
 
@@ -157,9 +154,7 @@ def find_checkpoint(path: Path) -> Path | None:
 
 
 def locate_file(path: Path) -> Path:
-    """The file that holds the graph: `path` itself, or the main file of a directory. Raises as
-    `read_container`.
-    """
+    """The file with the graph: `path`, or a directory's main file. Raises as `read_container`."""
     return containers.locate_file(path, main_files(), file_suffixes())
 
 
@@ -212,9 +207,7 @@ def recognize(path: Path) -> tuple[Container, SourceFormat]:
 
 
 def describe_file(path: Path) -> Mapping[str, object]:
-    """Summarize a file or directory: its "kind" and "bytes", and "graphs", a summary of each.
-    Raises as `recognize`.
-    """
+    """Summarize a file or directory: "kind", "bytes" and "graphs". Raises as `recognize`."""
     container, source_format = recognize(path)
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return {
@@ -250,9 +243,7 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
 
 
 def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
-    """A sentence on the values that lie beside a file, where the caller did not ask for them; () if
-    there are none.
-    """
+    """A sentence on values beside a file that the caller did not ask for; () if there are none."""
     from tfgraphwidget.graph import HANDLES, types_of
 
     checkpoint = None if container.path is None else find_checkpoint(container.path)
@@ -280,9 +271,7 @@ def _describe_graph(container: Container, name: str) -> list[dict[str, object]]:
 
 
 def _open_saved_model(container: Container, options: OpenOptions) -> Source:
-    """A saved_model.pb with its variables beside it is opened as its folder; without, as a graph
-    alone.
-    """
+    """A saved_model.pb beside its variables is opened as its folder, else as a graph."""
     from tfgraphwidget.sources.files.checkpoint import Checkpoint
     from tfgraphwidget.sources.files.opening import open_message
 
@@ -297,9 +286,7 @@ def _open_saved_model(container: Container, options: OpenOptions) -> Source:
 
 
 def _checkpoint_of_meta_graph(path: Path) -> Path | None:
-    """The checkpoint of the same name: "m" for m.meta, where m.index lies, or the one file of
-    TensorFlow 0.x.
-    """
+    """The checkpoint of the same name: "m" for m.meta beside m.index, or TensorFlow 0.x's file."""
     return next(
         (file for file in (path.with_suffix(".index"), path.with_suffix("")) if file.is_file()),
         None,
@@ -404,9 +391,7 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
 
 
 def open_bytes(data: bytes, options: OpenOptions) -> Source:
-    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format
-    matches.
-    """
+    """Open bytes in the recognized format. Raises NotAGraph when no format matches."""
     container = Container(data, tf_protos.message_classes())
     return find_format(container).open(container, options)
 

@@ -52,9 +52,7 @@ class ImportRepairs:
         self._leave_out_members(meta, there)
 
     def leave_out_shapes(self, graph_def: GraphDef) -> bool:
-        """Leave out the static shapes that the ops of a copy of the file's graph note; return
-        whether there were any.
-        """
+        """Leave out the static shapes that ops of a file's copy note; whether there were any."""
         nodes = [node for node in graph_def.node if OUTPUT_SHAPES in node.attr]
         for node in nodes:
             del node.attr[OUTPUT_SHAPES]

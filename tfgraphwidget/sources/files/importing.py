@@ -168,9 +168,7 @@ def _load_saved_model(
     session: tf.compat.v1.Session,
     repairs: ImportRepairs,
 ) -> tuple[str, ...]:
-    """Load as `tf.compat.v1.saved_model.load` does, and return a sentence on the ops that it runs
-    and that were not.
-    """
+    """Load as `tf.compat.v1.saved_model.load` does; a sentence on ops that it did not run."""
     loader, tags = SavedModelLoader(str(folder)), list(file.meta.meta_info_def.tags)
     meta = loader.get_meta_graph_def_from_tags(tags)
     relocate_assets(meta, folder)
@@ -192,9 +190,7 @@ def _load_saved_model(
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
-    """Let the SavedModel's Saver restore the values of another checkpoint, which are written under
-    its names.
-    """
+    """Let the SavedModel's Saver restore another checkpoint's values, under its own names."""
     saver = file.meta.saver_def
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "variables")
@@ -232,9 +228,7 @@ def _copy(proto: _Proto) -> _Proto:
 
 
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
-    """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has
-    them by object.
-    """
+    """Load the captured variables that the SavedModel's Saver leaves out, by object."""
     unrestored = unrestored_variables(file.meta, file.body.protos)
     if not unrestored or file.checkpoint is None or not file.checkpoint.objects:
         return
@@ -259,9 +253,7 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
 def _load(
     file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session
 ) -> None:
-    """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what
-    is assigned.
-    """
+    """Load what the checkpoint has, with no new ops: by the Saver, or by feeding assigns."""
     saver = file.meta.saver_def
     if saver.restore_op_name and not missing_checkpoint_names(file, checkpoint):
         with suppress(NotTrusted):  # of a Saver that does more than to restore
@@ -290,9 +282,7 @@ def _assign_values(
 def _initialize(
     variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session
 ) -> tuple[str, ...]:
-    """Run the initializers of variables; what cannot run stays without. Return a sentence on what
-    may not run.
-    """
+    """Run the initializers of variables that can run; a sentence on those that may not."""
     there = {op.name for op in graph.get_operations()}
     errors = _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
     return tuple(
@@ -321,9 +311,7 @@ def _fill_tables(
 def _run_each(
     ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session
 ) -> dict[str, tf.errors.OpError | NotTrusted]:
-    """Run ops, each once those ran whose state it reads; return the errors of those that cannot
-    run.
-    """
+    """Run ops, each after those whose state it reads; return errors of what cannot run."""
     waiting = list(ops)
     while waiting:
         errors = {}

@@ -292,9 +292,7 @@ class _Graph:
         return name_of("dtype", self._tensor(number).number(1, "b")).lower()
 
     def _dtype(self, number: int) -> int:
-        """TensorFlow's number of the dtype of a tensor; of integers with a scale a quantized
-        one.
-        """
+        """TensorFlow's number of a tensor's dtype; of integers with a scale a quantized one."""
         name = self._dtype_name(number)
         return dtype_number(QUANTIZED.get(name, name) if self._quantization(number) else name)
 

@@ -41,9 +41,7 @@ def _rows() -> dict[str, dict[int, list[str]]]:
 
 
 def name_of(kind: str, number: int) -> str:
-    """The name of a number: of the kind "operator", "dtype", or an enumeration's name; "" if it is
-    not known.
-    """
+    """The name of a number: of the kind "operator", "dtype" or an enumeration; or ""."""
     return _rows()[kind].get(number, [""])[0]
 
 

@@ -106,9 +106,7 @@ class FileGraph:
 
 
 class Obstacle(NamedTuple):
-    """Why ops cannot run; `stops` when the whole graph cannot, so that it cannot be imported and
-    edited either.
-    """
+    """Why ops cannot run; `stops` when the whole graph cannot, nor be imported and edited."""
 
     why: str
     stops: bool
@@ -173,9 +171,7 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def _run_by_import(file: FileGraph) -> Iterator[Obstacle]:
-    """TensorFlow evaluates ops without state for static shapes while it imports a graph, whatever
-    else they do.
-    """
+    """TensorFlow evaluates stateless ops for static shapes at import, whatever else they do."""
     if file.trust.is_given:
         return
     first = next(file.effects.at_import(), None)
@@ -209,9 +205,7 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def _assets(file: FileGraph) -> Iterator[Obstacle]:
-    """TensorFlow opens any file that an asset names, and saves a table that is filled from it with
-    the contents.
-    """
+    """TensorFlow opens any file that an asset names, and saves a table filled from it."""
     names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
     for name in names:
         if file.folder is not None and is_outside_assets(file.folder, name):
@@ -257,9 +251,7 @@ def excess_obstacle(excess: Excess) -> Obstacle:
 
 
 def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
-    """TensorFlow's executor ends the process where the end of a v1 loop runs outside of all
-    loops.
-    """
+    """TensorFlow's executor ends the process where a v1 loop's end runs outside of loops."""
     places = [
         ("", body.protos),
         *((name, body.function(name).node_def) for name in sorted(body.functions())),
@@ -345,9 +337,7 @@ def _tables(file: FileGraph) -> Iterator[Obstacle]:
 
 
 def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
-    """A sentence on a variable whose value in the checkpoint has another shape or dtype; "" if
-    there is none.
-    """
+    """A sentence on a variable whose saved value has another shape or dtype; "" if none."""
     handles = {node.name: node for node in nodes_of_types(file.body.protos, HANDLES)}
     variables = [
         v for v in graph_variables(file.body) if v.slice_info is None and v.handle in handles
@@ -378,9 +368,7 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
-    """The names that the graph would read from a checkpoint and that the checkpoint does not
-    have.
-    """
+    """The names that the graph would read from a checkpoint and that it does not have."""
     restore_op = file.meta.saver_def.restore_op_name
     names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
     if not names:

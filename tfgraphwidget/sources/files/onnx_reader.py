@@ -263,9 +263,7 @@ class _Graph:
             node.attr[key].list.func.add(name=name)
 
     def _function(self, name: str, graph: Any, with_types: Any, outer: list[str]) -> str:
-        """The name of the function of a graph inside of an operator, which gets what the operator
-        reads from around it too.
-        """
+        """The name of the function of a graph in an operator, which gets what that one reads."""
         unique, function = self._model.graph.add_function(name)
         types = {each: self._types.get(each) for each in outer}
         inner = _Graph(self._model, graph, with_types, function, types)
@@ -274,9 +272,7 @@ class _Graph:
         return unique
 
     def _name(self, operator: Any, outputs: Sequence[str]) -> str:
-        """The name of an operator; one that was added is in the scope of its weights, or of what it
-        reads.
-        """
+        """The name of an operator; an added one is in the scope of its weights, or its inputs."""
         name: str = operator.name or without_port([*outputs, ""][0]) or operator.op_type
         if "/" in name or not _ADDED.search(name):
             return name
@@ -297,9 +293,7 @@ class _Graph:
     # Tensors
 
     def _dtype(self, name: str) -> int:
-        """TensorFlow's number of the dtype of a tensor; that of a variant for one that is unknown,
-        and for sequences.
-        """
+        """TensorFlow's number of a tensor's dtype; a variant's for an unknown one or sequences."""
         kind = self._types.get(name)
         with suppress(KeyError, ValueError, TypeError):
             dtype = self._onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type if kind else 0)

@@ -204,9 +204,7 @@ def _import(file: FileGraph) -> ImportedGraph:
 
 
 def _meta_graph(proto: Any, tags: object, where: str) -> Any:
-    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one.
-    Others as they are.
-    """
+    """The MetaGraphDef of a SavedModel with the tags, or "serve", or the only one; or itself."""
     if proto.DESCRIPTOR.name != "SavedModel":
         if tags is not None:
             raise GraphEditError(

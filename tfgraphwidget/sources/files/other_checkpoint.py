@@ -55,9 +55,7 @@ class OtherCheckpoint(Checkpoint):
         return self.own.dtypes
 
     def value(self, name: str) -> np.ndarray | bytes:
-        """The value of that name: the other checkpoint's, or the SavedModel's where that has
-        none.
-        """
+        """The value of that name: the other checkpoint's, or the SavedModel's if that lacks it."""
         if name in self.replaced:
             return self.replacement.value(self.replaced[name])
         return self.own.value(name)
@@ -111,9 +109,7 @@ def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
 
 
 def _needed_names(own: Checkpoint, meta: MetaGraphDef, body: NodeBody) -> dict[str, str]:
-    """The names in the checkpoint of the values that the graph needs, each with the variable's
-    name.
-    """
+    """The names in the checkpoint of needed values, each with the variable's name."""
     restore = meta.saver_def.restore_op_name
     restored = keys_by_restore_call(body.protos, body.library, restore)
     if not meta.object_graph_def.nodes:
@@ -167,9 +163,7 @@ def _matching(own: Checkpoint, replacement: Checkpoint, keys: Collection[str]) -
 def _join_objects(
     mine: Sequence[TrackableObject], theirs: Sequence[TrackableObject], root: int
 ) -> Iterator[tuple[str, str]]:
-    """The names of the values of objects that have the same path of attributes, from the roots
-    on.
-    """
+    """The names of objects' values that have the same path of attributes, from the roots."""
     stack, visited = [(0, root)], {0}
     while stack:
         one, other = stack.pop()

@@ -52,9 +52,7 @@ def graph_defs(message: Any) -> list[GraphDef]:
 
 
 def holds_graph(message: object) -> bool:
-    """Whether a message holds ops, or at least functions; most of the ops have a name and a
-    type.
-    """
+    """Whether a message holds ops or functions; most of the ops have a name and type."""
     return any(map(_holds_ops, graph_defs(message)))
 
 

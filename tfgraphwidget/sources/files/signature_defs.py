@@ -32,9 +32,7 @@ class Functions(Protocol):
 def read_signatures(
     meta: MetaGraphDef, body: Body
 ) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
-    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that
-    the graph lacks.
-    """
+    """A MetaGraphDef's signatures by name, and those left out, with the tensors it lacks."""
     nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
     missing_tensors: dict[str, tuple[str, ...]] = {}
@@ -53,9 +51,7 @@ def read_signatures(
 
 
 def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool:
-    """Whether an op has an output of that number; what an op that TensorFlow does not know lacks is
-    not known.
-    """
+    """Whether an op has an output of that number; true of ops unknown to TensorFlow."""
     op, port = split_tensor(tensor)
     node = nodes.get(op)
     return node is not None and (
@@ -64,9 +60,7 @@ def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
-    """(key, tensor) pairs of the inputs or outputs of a signature; a sparse or ragged value is
-    several tensors.
-    """
+    """(key, tensor) pairs of a signature's inputs or outputs; a sparse value is several."""
     pairs = []
     for key, info in sorted(infos.items()):
         kind = info.WhichOneof("encoding")
@@ -191,13 +185,7 @@ def _functions_on(path: Iterable[str], nodes: Iterable[NodeDef], library: Functi
 
 def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> NodeDef | None:
     """The one call whose outputs these ops are or pass on; None when they compute anything else."""
-    sources = set()
-    for name in outputs:
-        at, visited = name, set()
-        while at in nodes and at not in visited and nodes[at].op in IDENTITY and nodes[at].input:
-            visited.add(at)
-            at = nodes[at].input[0].partition(":")[0]
-        sources.add(at)
+    sources = {_passed_on(nodes, name) for name in outputs}
     call = nodes.get(sources.pop()) if len(sources) == 1 else None
     if call is None or call.op not in FUNCTION_CALLS or "f" not in call.attr:
         return None
@@ -205,10 +193,16 @@ def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> NodeDef 
     return call if all(_is_input(nodes, text) for text in call.input) else None
 
 
+def _passed_on(nodes: Mapping[str, NodeDef], op: str) -> str:
+    """The op whose tensor an op passes on, past any Identity; the op itself if it does not."""
+    visited = set()
+    while op in nodes and op not in visited and nodes[op].op in IDENTITY and nodes[op].input:
+        visited.add(op)
+        op = nodes[op].input[0].partition(":")[0]
+    return op
+
+
 def _is_input(nodes: Mapping[str, NodeDef], text: str) -> bool:
     """Whether an input is an argument, a placeholder, a constant or state, unchanged."""
-    at, visited = text.partition(":")[0], set()
-    while at in nodes and at not in visited and nodes[at].op in IDENTITY and nodes[at].input:
-        visited.add(at)
-        at = nodes[at].input[0].partition(":")[0]
+    at = _passed_on(nodes, text.partition(":")[0])
     return text[:1] == "^" or at not in nodes or not nodes[at].input

@@ -47,9 +47,7 @@ class FileStoredData:
         self._file = file
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of a variable's value in the checkpoint, whole where the variable is a slice;
-        see `value`.
-        """
+        """The shape of a variable's saved value, whole if it is a slice; see `value`."""
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
 
@@ -66,9 +64,7 @@ class FileStoredData:
             return None
 
     def variable_name(self, handle: str) -> str:
-        """The name of a variable's object where the file stores objects, or else the handle
-        op's.
-        """
+        """The name of a variable's object where the file stores objects, or the handle op's."""
         return self._object_names.get(handle) or handle
 
     def twins(self, handle: str) -> tuple[str, ...]:
@@ -101,9 +97,7 @@ class FileStoredData:
         return {handle: objects[number].variable.name for handle, number in numbers.items()}
 
     def dtype(self, handle: str) -> str:
-        """The name of the dtype of a variable's value in the checkpoint. Raises SessionRefused when
-        there is none.
-        """
+        """The dtype's name of a variable's value in the checkpoint. Raises SessionRefused."""
         checkpoint, key = self._place(handle)
         return checkpoint.dtypes[key]
 
@@ -115,9 +109,7 @@ class FileStoredData:
         return np.asarray(value if variable is None else variable_slice(value, variable))
 
     def meta(self) -> MetaGraphDef:
-        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in
-        its folder.
-        """
+        """The MetaGraphDef that a file holds; an empty one of a GraphDef, or of a SavedModel."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 
     def gradient(self, kind: str) -> SavedGradient | None:
@@ -145,9 +137,7 @@ class FileStoredData:
         )
 
     def folder(self) -> Path | None:
-        """The directory of a SavedModel with all its files; None for other files, and when one is
-        missing.
-        """
+        """The directory of a SavedModel, complete; None for other files."""
         file = self._file
         if file.folder is None or any(
             is_outside_assets(file.folder, asset.filename) for asset in asset_files(file.meta)
@@ -197,9 +187,7 @@ class FileStoredData:
         )
 
     def other_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of the values of a SavedModel that come from another checkpoint, by their names
-        in its own.
-        """
+        """Readers of a SavedModel's values from another checkpoint, by their names in its own."""
         checkpoint = self._file.checkpoint
         if not isinstance(checkpoint, OtherCheckpoint):
             return {}
@@ -217,9 +205,7 @@ class FileStoredData:
         return {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that created an op of the graph or of a function; empty if the file
-        does not say.
-        """
+        """The lines of Python that created an op of the graph or a function; empty if unknown."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
 
     def _place(self, handle: str) -> tuple[Checkpoint, str]:

@@ -106,9 +106,7 @@ def _control_flow(nodes: Iterable[NodeDef]) -> dict[str, int]:
 
 
 class TensorSummary(TypedDict):
-    """A tensor of a file: `shape` has None for an unknown size, and is None where the rank is
-    unknown.
-    """
+    """A tensor of a file: `shape` has None for an unknown size, and is None for unknown rank."""
 
     name: str
     dtype: str

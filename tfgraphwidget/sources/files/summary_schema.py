@@ -11,7 +11,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tfgraphwidget.sources.tf_protos import DTYPES, REFERENCE, MessageClasses
+from tfgraphwidget.graph import DTYPE_NAMES
+from tfgraphwidget.sources.tf_protos import REFERENCE, MessageClasses
 
 # Message -> its fields as "number name: type"; "*" repeated, "{}" a map from strings.
 _MESSAGES = {
@@ -38,29 +39,23 @@ _MESSAGES = {
 _FIELD = re.compile(r"(\d+) (\w+): (\*|\{\}|)(\w+)")
 _PROTO = descriptor_pb2.FieldDescriptorProto
 # The others' names in capitals.
-_CALLED = {
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "float16": "HALF",
-}
+_CALLED = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}
 
 
 def dtype_of(number: int) -> str:
     """A DataType's name, "float32"; "" for none."""
     number %= REFERENCE
-    return DTYPES[number] if 0 < number < len(DTYPES) else ""
+    return DTYPE_NAMES[number] if 0 < number < len(DTYPE_NAMES) else ""
 
 
 @cache
 def summary_messages() -> MessageClasses:
-    """The message classes, in a descriptor pool of their own: TensorFlow's, with the same names,
-    may be loaded too.
-    """
+    """The message classes, in a pool of their own, as TensorFlow's have the same names."""
     file = descriptor_pb2.FileDescriptorProto(
         name="counted.proto", package="counted", syntax="proto3"
     )
     enum = file.enum_type.add(name="DataType")
-    for number, dtype in enumerate(DTYPES):
+    for number, dtype in enumerate(DTYPE_NAMES):
         value = _CALLED.get(dtype, dtype.upper())
         enum.value.add(name=f"DT_{value}", number=number)
         if number:

@@ -106,9 +106,7 @@ def table_contents(
 def _run_by_loading(
     index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool
 ) -> set[int]:
-    """The ops that may fill tables and that run when a SavedModel is loaded, or a checkpoint
-    restored.
-    """
+    """The ops that may fill tables and run when a SavedModel or checkpoint is loaded."""
     roots = [*loading_ops(meta)] if is_loaded else []
     roots += [meta.saver_def.restore_op_name] if is_loaded or is_restored else []
     there = [name for name in roots if name in index.ids]
@@ -124,9 +122,7 @@ def _run_by_loading(
 
 
 class _Initializers:
-    """The ops that may fill tables alone, those to `run` and those that are `left` to the user,
-    with a sentence.
-    """
+    """The ops that may fill tables, those to `run` and those `left` to the user, with why."""
 
     def __init__(
         self, index: GraphIndex, ops: list[int], folder: Path | None, trust: Trust
@@ -151,9 +147,7 @@ class _Initializers:
 
 
 def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) -> str:
-    """A sentence on the file that an op is to fill a table from, where it is not to be opened; ""
-    where it may be.
-    """
+    """A sentence on the file that an op may not fill a table from; "" where it may."""
     table, *source = index.input_lists[op][:2]
     tensor = (
         index.nodes[source[0]].attr["value"].tensor

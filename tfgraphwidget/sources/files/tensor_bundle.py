@@ -346,9 +346,7 @@ def latest_checkpoint(folder: Path) -> str | None:
 
 
 def _strings(data: bytes, count: int, checksum: int, name: str) -> list[bytes]:
-    """The elements of a tensor of strings: first their lengths, with a checksum, then their
-    bytes.
-    """
+    """The elements of a tensor of strings: first lengths, with a checksum, then bytes."""
     lengths, at = [], 0
     for _ in range(count):
         length, at = _varint(data, at)
@@ -478,9 +476,7 @@ def packed_number(number: int) -> bytes:
 
 
 def _slice_key(name: bytes, part: TensorSliceProto) -> bytes:
-    """The key of a slice of a partitioned variable, as tensorflow/core/lib/strings/ordered_code
-    writes it.
-    """
+    """The key of a slice of a partitioned variable, as TensorFlow's ordered_code writes it."""
     escaped = re.sub(
         rb"[\0\xff]", lambda match: b"\0\xff" if match[0] == b"\0" else b"\xff\0", name
     )

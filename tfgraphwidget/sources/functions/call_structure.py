@@ -67,9 +67,7 @@ class CallStructure:
 
     @property
     def tensor_parameters(self) -> tuple[str, ...]:
-        """For each tensor that the function takes the parameter that is this tensor; "" for one
-        that is in another.
-        """
+        """For each tensor that the function takes the parameter that is this tensor, or ""."""
         return tuple(
             p.name if isinstance(self.specs[p.name], tf.TensorSpec) else ""
             for p in self.parameters
@@ -141,9 +139,7 @@ class CallStructure:
         )
 
     def with_arguments(self, specs: Mapping[str, tf.TensorSpec]) -> CallStructure:
-        """The same with further tensors as keyword arguments, which an edit has added, by their
-        names.
-        """
+        """The same with further tensors as keyword arguments, added by an edit, by their names."""
         names_in_use = {parameter.name for parameter in self.parameters}
         names = {name: free_name(name, names_in_use) for name in specs}
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -222,9 +218,7 @@ def call_structure(
 
 
 def own_outputs(graph: FuncGraph) -> list[Tensor]:
-    """The tensors that a FuncGraph returns to its caller; after them are those that a gradient
-    needs, once taken.
-    """
+    """The tensors that a FuncGraph returns to its caller, without those that a gradient needs."""
     count = len(_leaves(graph.structured_outputs, tf.Tensor, tf.TensorSpec))
     return list(graph.outputs[: count or None])
 
@@ -232,9 +226,7 @@ def own_outputs(graph: FuncGraph) -> list[Tensor]:
 def _parameter(
     parameter: inspect.Parameter, spec: object, declared: Mapping[str, inspect.Parameter]
 ) -> inspect.Parameter:
-    """A parameter as it was declared; a Python value is the default of one that the trace depends
-    on.
-    """
+    """A parameter as declared; a Python value is the default of one that the trace depends on."""
     declaration = declared.get(parameter.name)
     has_rest = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in declared.values())
     default: object = inspect.Parameter.empty

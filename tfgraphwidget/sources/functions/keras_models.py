@@ -29,11 +29,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import KerasModel, TensorSpec
 
 # For the editor, which imports no TensorFlow.
-__all__ = [
-    "functional_boundary",
-    "functional_model",
-    "functional_nodes",
-]
+__all__ = ["functional_boundary", "functional_model", "functional_nodes"]
 
 
 def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
@@ -95,9 +91,7 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
 
 
 def keras_infos(thing: object) -> dict[int, CaptureInfo]:
-    """The names and trainability of the variables of a Keras model or layer, by id of the handle;
-    else none.
-    """
+    """Name and trainability of the variables of a Keras model or layer, by id of the handle."""
     variables = thing.variables if is_keras_model(thing) else ()
     return {
         id(v.value.handle): CaptureInfo(v.path, v.trainable)
@@ -107,9 +101,7 @@ def keras_infos(thing: object) -> dict[int, CaptureInfo]:
 
 
 def keras_regularizers(model: KerasModel | None) -> dict[int, Any]:
-    """The regularizers of the variables of a Keras model that have some, by id of the handle; none
-    for None.
-    """
+    """The regularizers of a Keras model's variables by id of the handle; none for None."""
     variables = () if model is None else model.variables
     return {
         id(v.value.handle): v.regularizer
@@ -180,9 +172,7 @@ def _parameters(model: KerasModel, count: int) -> list[inspect.Parameter]:
 
 
 def _input_specs(model: KerasModel, title: str) -> list[TensorSpec]:
-    """A structure of TensorSpecs for each argument of the model's call; the batch dimension is
-    free.
-    """
+    """A structure of TensorSpecs for each argument of the model's call; any batch dimension."""
     utils = importlib.import_module("keras.src.export.export_utils")
     tree = sys.modules["keras"].tree
     try:

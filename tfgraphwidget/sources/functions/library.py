@@ -124,9 +124,7 @@ class EditedLibrary:
             return self.body.function(name)
 
     def envelope(self) -> GraphDef:
-        """A GraphDef with the versions and the library of the graph as it was read, and no
-        nodes.
-        """
+        """A GraphDef with the versions and the library of the graph as read, and no nodes."""
         return self.body.envelope()
 
     def versions(self) -> VersionDef:
@@ -169,9 +167,7 @@ def _aliases(
     saved_names: Mapping[str, str],
     names: set[str],
 ) -> tuple[dict[str, str], dict[str, NodeDef]]:
-    """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of
-    `caller` feed.
-    """
+    """(argument → shown name, shown name → NodeDef) for arguments that ops of `caller` feed."""
     wanted_names = {
         k: variable_op_name(saved_names.get(name, name))
         for k, name in _handles(caller, state_feeds)
@@ -244,9 +240,7 @@ def _variables(
 
 @dataclass(frozen=True)
 class FunctionNodes:
-    """`arguments` are the names of the placeholders, first among the `nodes`; `returns` maps
-    results to tensors.
-    """
+    """`arguments` are the placeholders' names, first among `nodes`; `returns` maps results."""
 
     nodes: list[NodeDef]
     arguments: tuple[str, ...]
@@ -256,9 +250,7 @@ class FunctionNodes:
 def function_nodes(
     definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]
 ) -> FunctionNodes:
-    """Return the body of a FunctionDef as NodeDefs; a polymorphic function takes its dtypes from
-    the attributes of the call.
-    """
+    """Return the body of a FunctionDef as NodeDefs; the call's attributes give open dtypes."""
     signature = definition.signature
     ports = _Ports(definition, types)
     names = {node.name for node in definition.node_def if node.name[:1] == "^"}
@@ -333,9 +325,7 @@ class _Ports:
         self._starts: dict[str, dict[str, int]] = {}
 
     def of(self, text: str) -> tuple[str, int]:
-        """("op", port) of "argument", "argument:0", "op:output_argument" or
-        "op:output_argument:k".
-        """
+        """("op", port) of "argument", "argument:0", "op:output" or "op:output:k"."""
         name, *rest = text.split(":")
         while rest and name not in self._nodes and f"{name}:{rest[0]}" in self._colons:
             name = f"{name}:{rest.pop(0)}"
@@ -350,9 +340,7 @@ class _Ports:
         return name, starts.get(rest[0], starts[_END]) + offset
 
     def _starts_of(self, name: str) -> dict[str, int]:
-        """The first port of each output argument of an op, and of what would come after the last
-        one.
-        """
+        """The first port of each output argument of an op, and of what would come after all."""
         outputs = self._types.outputs(self._nodes[name])
         if outputs is None:
             sizes: Iterable[tuple[str, int]] = self._read.get(name, {}).items()
@@ -392,9 +380,7 @@ _CALLS = FUNCTION_CALLS | BRANCHES
 
 
 def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
-    """Number of each argument of a function -> the op in `caller` that holds the state which the
-    call feeds there.
-    """
+    """Number of each argument of a function -> the op in `caller` that holds its state."""
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
     slots = _slots(caller.nodes[op], signature, types, len(sources))
@@ -408,9 +394,7 @@ def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) 
 
 
 def _value_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
-    """Number of each argument of a function -> the Const or Placeholder of `caller` that the call
-    feeds there.
-    """
+    """Number of each argument of a function -> the Const or Placeholder that feeds it."""
     if caller.types[op] not in _CALLS:
         return {}
     sources = caller.inputs.row(op).tolist()
@@ -448,9 +432,7 @@ def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list
 
 
 def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]]]:
-    """(name, input slots) of each input argument of an op that is a list of tensors of any
-    dtypes.
-    """
+    """(name, input slots) of each input argument that is a list of tensors of any dtypes."""
     lists = []
     at = 0
     for arg in definition.input_arg:
@@ -469,9 +451,7 @@ def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]
 
 
 def _state_of(caller: GraphIndex, op: int, port: int) -> int | None:
-    """The op that holds the state which a tensor refers to; None when the tensor is no such
-    reference.
-    """
+    """The op that holds the state which a tensor refers to; None for no such reference."""
     visited = set()
     while op not in visited:
         visited.add(op)

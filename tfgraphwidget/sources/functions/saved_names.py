@@ -18,9 +18,7 @@ _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 @dataclass(frozen=True)
 class SavedName:
-    """The name that a variable has in checkpoints, "dense/kernel", and the keys of its value in
-    those of its model.
-    """
+    """A variable's name in checkpoints, "dense/kernel", and the keys of its value in models'."""
 
     name: str
     keys: tuple[str, ...] = ()

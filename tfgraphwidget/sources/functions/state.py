@@ -48,9 +48,7 @@ _GRADIENT = "_gradient_op_type"
 
 
 def captured_state(source: Source, body: Body) -> BodyState:
-    """The state of the ops of a function's body: the names of the ops that represent it, and its
-    values.
-    """
+    """The state of a function's body: the names of the ops that represent it, and its values."""
     first = source.body
     if source.captures is not None:
         return StoredState(source.captures, body)
@@ -61,9 +59,7 @@ def captured_state(source: Source, body: Body) -> BodyState:
 
 @dataclass(frozen=True, eq=False)
 class CapturedState:
-    """The variables and tensors that a FuncGraph captures and passes to the functions that it
-    calls.
-    """
+    """The variables and tensors that a FuncGraph captures and passes on to called functions."""
 
     outermost: GraphBody
     body: Body
@@ -92,9 +88,7 @@ class CapturedState:
 
     @property
     def graph(self) -> FuncGraph | None:
-        """The graph of the outermost body; None inside, since a called function is a
-        FunctionDef.
-        """
+        """The graph of the outermost body; None inside, as a called function is a FunctionDef."""
         return cast("FuncGraph", self.outermost.graph) if self.body.origins is None else None
 
     def operation(self, name: str) -> tf.Operation | None:
@@ -256,9 +250,7 @@ class SessionState:
         return {node.name: node for node in self.body.nodes() if _GRADIENT in node.attr}
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export a file's table; of a live graph its content in the session, or what its
-        initializer fills in.
-        """
+        """Export a file's table; of a live graph the session's content, or the initializer's."""
         origin = self._origins[name]
         if self.source.revive is None:
             return self._session_table(origin)
@@ -285,9 +277,7 @@ class SessionState:
 
     @contextmanager
     def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
-        """The source's session; without one, a new session on the file, which is closed
-        afterwards.
-        """
+        """The source's session; without one, a new session on the file, closed afterwards."""
         if self.source.graph is not None or self.source.revive is None:
             if self.source.session is None or is_closed(self.source.session):
                 raise SessionRefused(
@@ -319,20 +309,14 @@ class Trace(Protocol):
     def input_sources(self) -> Mapping[str, str]: ...  # noqa: D102
 
     def name_in(self, scope: str, op: str) -> str:
-        """The name of an op of the function where it was put, in a name scope, or by the name of
-        its only op.
-        """
+        """The name of an op of the function where it was put, in a scope or as a single op."""
 
     def op_in(self, scope: str, name: str) -> str | None:
-        """The op of the function that has a name where it was put, see `name_in`; None for
-        another's.
-        """
+        """The op of the function with this name where it was put, see `name_in`; else None."""
 
 
 def _stands_for_state(index: GraphIndex, name: str) -> bool:
-    """Whether an op that represented state does so still: `freeze` makes a Const of it,
-    `quantize_weights` a product.
-    """
+    """Whether an op that represented state still does: `freeze` makes a Const of it."""
     op = index.ids[name]
     return index.types[op] not in CONSTANTS and all(
         text[:1] == "^" for text in index.nodes[op].input
@@ -401,9 +385,7 @@ class EditedState:
         )
 
     def _before(self, name: str) -> str:
-        """The name that the state has in the body as it was read: a body that was read since has
-        the new one.
-        """
+        """The name of the state in the body as read; one read since has the new name."""
         return name if name in self.original.names else self.names_before.get(name, name)
 
     @property
@@ -412,9 +394,7 @@ class EditedState:
         return self.original.graph
 
     def operation(self, name: str) -> tf.Operation | None:
-        """Return the op of a FuncGraph that the op `name` of the body was read from, or that an
-        edit has traced.
-        """
+        """Return the op of a FuncGraph that `name` in the body was read from, or an edit traced."""
         before = self.names_before.get(name, name)
         if before in self._names_now and before == name:  # a new op under the name that another had
             return None
@@ -524,9 +504,7 @@ def _export_table(
 
 
 def _readable_table(table: Table) -> Table | None:
-    """What a table gave; None for all buckets of a `DenseHashTable`, the only one whose keys are a
-    matrix.
-    """
+    """What a table gave; None for all buckets of a `DenseHashTable`, whose keys are a matrix."""
     return table if len(table.keys.shape) == 1 else None
 
 

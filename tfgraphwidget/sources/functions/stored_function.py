@@ -67,9 +67,7 @@ class FileCaptures:
     def entries(
         self,
     ) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
-        """As they were written, for who writes them again without TensorFlow: op, kind, readers by
-        entries of it.
-        """
+        """As written, for who writes them again without TensorFlow: op, kind, entries' readers."""
         for op, kind in self._kinds.items():
             yield op, kind, {key: partial(self._value, kind, key) for key in VALUES if key in kind}
 
@@ -173,9 +171,7 @@ def write_structure(structure: CallStructure) -> Any:
 
 
 def _write_spec(value: Any, *, anything: bool = False) -> Any:
-    """A nested structure of TensorSpecs and plain values; `anything`: any tensor is one of any
-    shape.
-    """
+    """A nested structure of TensorSpecs and plain values; `anything`: tensors of any shape."""
     if isinstance(value, tf.TensorSpec) or (
         isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
     ):

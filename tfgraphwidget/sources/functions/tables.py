@@ -25,9 +25,7 @@ def _is_table_written(nodes: Iterable[NodeDef]) -> bool:
 
 
 def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
-    """A lookup table of the same content: one that can be written if that can, and where any op
-    writes to a table.
-    """
+    """A lookup table of the same content, to be written if that one is, or an op does."""
     return make_table(content._replace(is_mutable=content.is_mutable and _is_table_written(nodes)))
 
 

@@ -78,9 +78,7 @@ def _function_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphB
 
 
 def _returns(graph: FuncGraph) -> dict[str, str]:
-    """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no
-    key.
-    """
+    """Name of each result -> tensor: a dict's keys joined by "/"; "output_0" without a key."""
     structured = graph.structured_outputs
     pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]

@@ -62,9 +62,7 @@ FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
 
 
 class Excess(NamedTuple):
-    """An op for which TensorFlow would allocate too much: its name, the function it is in or
-    "", and why.
-    """
+    """An op for which TensorFlow would allocate too much: its name, its function or "", and why."""
 
     op: str
     function: str
@@ -72,9 +70,7 @@ class Excess(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """The attributes that say how many tensors an op of some type takes and gives: numbers and
-    lists of types.
-    """
+    """The attributes that say how many tensors an op takes and gives: numbers, lists of types."""
 
     numbers: tuple[str, ...]
     lists: tuple[str, ...]
@@ -90,9 +86,7 @@ class Bounds:
     def excess(
         self, nodes: Sequence[NodeDef], functions: Mapping[str, FunctionDef]
     ) -> Excess | None:
-        """The first op of a graph or of its functions that exceeds a limit; None if there is
-        none.
-        """
+        """The first op of a graph or its functions that exceeds a limit; None if there is none."""
         places = [("", nodes), *((name, functions[name].node_def) for name in sorted(functions))]
         ops = sum(len(place_nodes) for _, place_nodes in places)
         max_tensors = max(MAX_TENSORS, MAX_TENSORS_PER_OP * ops)
@@ -114,9 +108,7 @@ class Bounds:
         return None
 
     def _are_within(self, places: Iterable[Sequence[NodeDef]], max_tensors: int) -> bool:
-        """Whether no NodeDef exceeds a limit: the common case, for which few attributes are
-        read.
-        """
+        """Whether no NodeDef exceeds a limit: commonly so, and few attributes are read then."""
         count = 0
         letters = 0
         for nodes in places:
@@ -170,9 +162,7 @@ class Bounds:
 
 
 def why_fatal(op_type: str, shapes: Sequence[Shape]) -> str:
-    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does
-    not.
-    """
+    """Why TensorFlow would end the process as it infers the shapes of an op; "" if it does not."""
     for k in fatal_inputs(op_type, len(shapes)):
         shape = shapes[k]
         if shape is not None and bool(shape) == (op_type in _SCALAR):
@@ -273,9 +263,7 @@ def _largest_number(typing: Typing, node: NodeDef, of_inputs: Sequence[float]) -
 
 
 def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
-    """Bytes of the longest text that an op gives, at most, for those of its inputs; 0 for no
-    text.
-    """
+    """Bytes of the longest text that an op gives, at most, by those of its inputs; 0 for none."""
     if "string" not in typing.dtypes(node):
         return 0
     if node.op in CONSTANTS:

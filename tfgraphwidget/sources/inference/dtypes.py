@@ -38,9 +38,7 @@ class Output(NamedTuple):
 
 
 def dtype_name(number: int) -> str:
-    """The name of a DataType, over 100 for a reference; "" for a number that TensorFlow does not
-    know.
-    """
+    """The name of a DataType, over 100 for a reference; "" for a number unknown to TensorFlow."""
     return tf_protos.dtype_names().get(number, "")
 
 
@@ -123,9 +121,7 @@ class OpTypes:
             return None
 
     def _defined_dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        """The dtypes of the outputs of a NodeDef, by its OpDef; notes how those of its type
-        follow.
-        """
+        """The dtypes of a NodeDef's outputs, by its OpDef; notes how those of its type follow."""
         definition = self.definition(node.op)
         outputs = self.outputs(node)
         if definition is None or outputs is None:

@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     Shape,
     write_shape,
 )
+from tfgraphwidget.naming import words
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
@@ -538,99 +539,17 @@ def _pad(op: _Op) -> list[Shape]:
     return [tuple(sizes)]
 
 
-_UNARY = (
-    *(
-        "Abs",
-        "Acos",
-        "Acosh",
-        "Asin",
-        "Asinh",
-        "Atan",
-        "Atanh",
-        "Ceil",
-        "CheckNumerics",
-        "Conj",
-        "Cos",
-        "Cosh",
-    ),
-    *(
-        "Digamma",
-        "Elu",
-        "Erf",
-        "Erfc",
-        "Exp",
-        "Expm1",
-        "Floor",
-        "Identity",
-        "Inv",
-        "Invert",
-        "IsFinite",
-        "IsInf",
-    ),
-    *(
-        "IsNan",
-        "LeakyRelu",
-        "Lgamma",
-        "Log",
-        "Log1p",
-        "LogicalNot",
-        "Neg",
-        "OnesLike",
-        "PreventGradient",
-        "Real",
-    ),
-    *(
-        "Reciprocal",
-        "Relu",
-        "Relu6",
-        "Rint",
-        "Round",
-        "Rsqrt",
-        "Selu",
-        "Sigmoid",
-        "Sign",
-        "Sin",
-        "Sinh",
-        "Snapshot",
-    ),
-    *("Softplus", "Softsign", "Sqrt", "Square", "StopGradient", "Tan", "Tanh", "ZerosLike", "Cast"),
+_UNARY = words(
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil CheckNumerics Conj Cos Cosh Digamma Elu Erf Erfc",
+    "Exp Expm1 Floor Identity Inv Invert IsFinite IsInf IsNan LeakyRelu Lgamma Log Log1p",
+    "LogicalNot Neg OnesLike PreventGradient Real Reciprocal Relu Relu6 Rint Round Rsqrt Selu",
+    "Sigmoid Sign Sin Sinh Snapshot Softplus Softsign Sqrt Square StopGradient Tan Tanh ZerosLike",
+    "Cast",
 )
-_BINARY = (
-    *(
-        "Add",
-        "AddV2",
-        "Atan2",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "BitwiseXor",
-        "Div",
-        "DivNoNan",
-        "FloorDiv",
-        "FloorMod",
-    ),
-    *(
-        "Greater",
-        "GreaterEqual",
-        "Less",
-        "LessEqual",
-        "LogicalAnd",
-        "LogicalOr",
-        "Maximum",
-        "Minimum",
-        "Mod",
-        "Mul",
-    ),
-    *(
-        "MulNoNan",
-        "Pow",
-        "RealDiv",
-        "SquaredDifference",
-        "Sub",
-        "TruncateDiv",
-        "TruncateMod",
-        "Xdivy",
-        "Xlogy",
-    ),
+_BINARY = words(
+    "Add AddV2 Atan2 BitwiseAnd BitwiseOr BitwiseXor Div DivNoNan FloorDiv FloorMod Greater",
+    "GreaterEqual Less LessEqual LogicalAnd LogicalOr Maximum Minimum Mod Mul MulNoNan Pow RealDiv",
+    "SquaredDifference Sub TruncateDiv TruncateMod Xdivy Xlogy",
 )
 _GRADIENTS = ("EluGrad", "Relu6Grad", "ReluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad")
 _REDUCTIONS = ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")

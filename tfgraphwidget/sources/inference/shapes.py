@@ -52,9 +52,7 @@ _own_only: ContextVar[bool] = ContextVar("_own_only", default=False)
 
 @contextmanager
 def own_shapes_only() -> Iterator[None]:
-    """Leave shapes unknown for which files would have to be imported: TensorFlow takes seconds
-    to load.
-    """
+    """Leave shapes unknown for which files would be imported: TensorFlow loads for seconds."""
     token = _own_only.set(True)
     try:
         yield
@@ -239,9 +237,7 @@ def _inputs(node: NodeDef) -> list[tuple[str, int]]:
 
 
 def _stored_shapes(node: NodeDef) -> tuple[Shape, ...]:
-    """What a NodeDef says of the shapes of its outputs, in port order; None where it does not
-    say.
-    """
+    """What a NodeDef says of its outputs' shapes, in port order; None where it says nothing."""
     stored = node.attr[_OUTPUT_SHAPES].list.shape if _OUTPUT_SHAPES in node.attr else ()
     shapes = list(map(shape_from_proto, stored)) or [None]
     if shapes[0] is None:

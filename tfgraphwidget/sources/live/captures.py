@@ -41,18 +41,14 @@ class CapturedVariable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Captures:
-    """Placeholders of captured variables; `alias` maps their names to those that they are shown
-    by.
-    """
+    """Placeholders of captured variables; `alias` maps their names to the shown ones."""
 
     alias: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, CapturedVariable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: tf.Graph, infos: Mapping[int, CaptureInfo]) -> Captures:
-        """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a
-        variable's handle.
-        """
+        """The captures of a FuncGraph, none of a graph. `infos` has CaptureInfo by handle's id."""
         if not isinstance(graph, FuncGraph):
             return cls()
         used_names = {op.name.lower() for op in graph.get_operations()}
@@ -91,18 +87,14 @@ class Captures:
 
     @cached_property
     def _names(self) -> Counter[str]:
-        """How many variables have a name: eager ones may share it, and ops of one shared name hold
-        one variable.
-        """
+        """How many variables have a name: eager ones and ops of one shared name may share it."""
         return Counter(
             captured.variable.name.partition(":")[0] for captured in self.variables.values()
         )
 
     @cached_property
     def collections(self) -> Collections:
-        """The captured variables, in the collections that a graph of their own would keep them
-        in.
-        """
+        """The captured variables, in the collections that their own graph would have them in."""
         definitions = tuple(
             _definition(name, captured) for name, captured in self.variables.items()
         )
@@ -127,9 +119,7 @@ def _definition(name: str, captured: CapturedVariable) -> VariableDef:
 
 
 def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]:
-    """(placeholder, variable) for every variable that a function captures, or that a function
-    around it did.
-    """
+    """(placeholder, variable) for every variable that a function, or one around it, captures."""
     around = [graph]
     while isinstance(around[-1].outer_graph, FuncGraph):
         around.append(around[-1].outer_graph)

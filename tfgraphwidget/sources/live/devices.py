@@ -15,9 +15,7 @@ _TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})  # that can be writte
 
 
 class PinnedOps(NamedTuple):
-    """Ops pinned to a device that does not exist here; `elsewhere` when it belongs to another
-    machine.
-    """
+    """Ops pinned to a device that does not exist here; `elsewhere` for another machine's."""
 
     device: str
     first: str
@@ -117,9 +115,7 @@ def _is_first_cpu(spec: Device) -> bool:
 
 
 def available_devices(session: Session | None) -> list[Device] | None:
-    """The devices of an open session, or without one of this machine; None as long as TensorFlow is
-    not imported.
-    """
+    """The devices of an open session, or of this machine; None until TensorFlow is imported."""
     if not is_loaded():
         return None
     from tfgraphwidget.tf_internals import is_closed
@@ -166,9 +162,7 @@ def is_soft_placement(session: Session | None) -> bool:
 
 
 def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...]:
-    """One sentence about all ops pinned to absent local devices, and one about those of other
-    machines.
-    """
+    """One sentence on all ops pinned to absent local devices, and one on other machines'."""
     sides: dict[bool, list[PinnedOps]] = {}
     for each in pinned:
         sides.setdefault(each.elsewhere, []).append(each)
@@ -176,9 +170,7 @@ def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...
 
 
 def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
-    """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops
-    run on the CPU.
-    """
+    """The sentence on ops pinned to absent devices; with `soft` the CPU runs local ones."""
     first, ops = pinned[0], sum(each.number for each in pinned)
     it = "it" if ops == 1 else "them"
     if len(pinned) > 1:

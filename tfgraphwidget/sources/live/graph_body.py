@@ -48,9 +48,7 @@ _KINDS = (WhileContext, CondContext)
 
 @dataclass(eq=False)
 class LiveTyping(TypingByOpTypes):
-    """The dtypes and shapes of a live graph's tensors; `captures` are the ops shown under other
-    names.
-    """
+    """The dtypes and shapes of a live graph's tensors; `captures` have other names here."""
 
     graph: tf.Graph
     types: OpTypes
@@ -98,9 +96,7 @@ def function_definition(function: LibraryFunction) -> FunctionDef:
 
 @dataclass(eq=False)
 class GraphBody:
-    """A live graph as a Body; each call reads the present state, with ops that other cells
-    added.
-    """
+    """A live graph as a Body; each call reads its present state, ops of other cells included."""
 
     graph: tf.Graph
     saved_names: Mapping[str, str] = field(default_factory=dict)
@@ -176,9 +172,7 @@ class GraphBody:
         return {**collections, **all_members}, (*definitions.values(), *variables)
 
     def _member(self, item: object) -> Member | None:
-        """The Member of an entry of a collection; None if it has no graph, or is of the graph
-        around a FuncGraph.
-        """
+        """The Member of a collection's entry; None for one of no graph, or of the graph around."""
         member = Member.of(item)
         owner = getattr(item, "graph", None)
         if member is None or (owner is None and member.kind == "variable"):
@@ -220,9 +214,7 @@ class GraphBody:
         return versions
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
-        """The variable's own proto as a VariableDef; cached, because creating protos takes most of
-        the time.
-        """
+        """The variable's own proto as a VariableDef, cached: creating it takes most of the time."""
         cached = self._definitions.get(id(variable))
         if cached is None:
             with self.graph.as_default():

@@ -45,9 +45,7 @@ class _Guard:
         self._suspects_calls = False
 
     def check(self, fetches: object, feeds: Iterable[object]) -> None:
-        """Raise NotTrusted if a run, with these tensors fed, needs an op that does more than
-        compute.
-        """
+        """Raise NotTrusted if a run with these feeds needs an op that does more than compute."""
         if self._trust.is_given:
             return
         names = list(_names(self._graph, tf.nest.flatten(fetches, expand_composites=True)))
@@ -60,9 +58,7 @@ class _Guard:
         self._trust.check(effects.of_run(names, list(_names(self._graph, feeds))))
 
     def _depends_on_suspects(self, fetches: Iterable[str]) -> bool:
-        """Whether a fetch may need an op that does more than compute; in most graphs a Saver's
-        only, which few need.
-        """
+        """Whether a fetch may need an op that does more than compute, which few do."""
         fetched = {find_operation(self._graph, split_tensor(name)[0]) for name in fetches}
         stack = self._find_suspects()
         dependent = set(stack)
@@ -112,9 +108,7 @@ def _calls_functions(op: tf.Operation) -> bool:
 
 
 def _names(graph: tf.Graph, elements: Iterable[object]) -> Iterator[str]:
-    """The names of ops and tensors; what the session does not know either is left to its own
-    refusal.
-    """
+    """The names of ops and tensors; what the session does not know is left to its refusal."""
     for element in elements:
         with suppress(KeyError, TypeError, ValueError):
             yield str(graph.as_graph_element(element).name)
@@ -138,9 +132,7 @@ def _guarded_session() -> type[Any]:
             options: object = None,
             run_metadata: object = None,
         ) -> Any:
-            """Run as a session does; NotTrusted for what needs an op that does more than
-            compute.
-            """
+            """Run as a session does; NotTrusted if an op that does more than compute is needed."""
             self._guard.check(fetches, feed_dict if isinstance(feed_dict, Mapping) else ())
             return super().run(fetches, feed_dict, options, run_metadata)
 

@@ -28,9 +28,7 @@ REQUESTS: Mapping[str, type] = {message_type(kind): kind for kind in get_args(Re
 
 
 def decode(message: object) -> tuple[int, Request]:
-    """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError
-    otherwise.
-    """
+    """Id and request of a message {"id": 7, "type": "toggle", "scope": "a"}, or GraphEditError."""
     if not isinstance(message, dict) or not is_whole(message.get("id")):
         raise GraphEditError(
             "A message to the editor needs a whole number as its id; reload the page."
@@ -123,9 +121,7 @@ def _printable(text: str) -> str:
 
 
 def encode(number: int, reply: Reply | Working | Piece) -> dict[str, object]:
-    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for
-    that.
-    """
+    """The message for a reply, ready for JSON, whatever a refusal quotes."""
     if isinstance(reply, Refusal):
         reply = dataclasses.replace(
             reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops))
