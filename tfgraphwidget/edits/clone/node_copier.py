@@ -321,7 +321,7 @@ class NodeCopier:
 
 @cache
 def _graph_def(node_def: Hashable) -> type[GraphDef]:
-    """The class of the message that holds NodeDefs, which share its memory by that."""
+    """The class of the message that holds NodeDefs: those of one message share its memory."""
     pool = cast("type[NodeDef]", node_def).DESCRIPTOR.file.pool
     return cast(
         "type[GraphDef]",

@@ -198,7 +198,7 @@ class Checkpoint:
         return own_paths(names)
 
     def value(self, name: str) -> np.ndarray | bytes:
-        """The numpy value of that name; GraphEditError when it cannot be read or be there."""
+        """The numpy value of that name. Raises GraphEditError where it cannot be read."""
         dtype = self.dtypes[name]
         try:
             item_size = 1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize
