@@ -148,7 +148,7 @@ class Freeze(Command):
         return f"Froze the graph for {subject_text(self.outputs)}"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch. Raises GraphEditError for a variable that is not only read, or has no value."""
+        """The patch. Raises GraphEditError for a variable that is updated, or has no value."""
         index = context.index
         in_function = bool(context.function) or context.boundary is not None
         converted = self._convert(context, in_function=in_function)
