@@ -60,3 +60,19 @@ def test_what_has_no_convolution_stays_closed_beside_layers_that_have_one(graph)
     opened = default_open(graph(ops))
     assert "net" in opened
     assert "net/norm" not in opened
+
+
+def test_two_directions_of_a_layer_are_opened_together_or_stay_closed(graph):
+    types, count = ("Tanh", "Sigmoid", "Exp", "Neg", "Sqrt", "Abs", "Sin"), 26
+
+    def direction(name, ops, before="x"):
+        ops[f"both/{name}/mul"] = f"MatMul {before} w"
+        for k in range(count):
+            ops[f"both/{name}/{k}"] = f"{types[k * k % 7]} both/{name}/{k - 1 if k else 'mul'}"
+
+    ops = {"x": "Placeholder", "w": "Const", "both/backward/reverse": "ReverseV2 x"}
+    direction("forward", ops)
+    direction("backward", ops, "both/backward/reverse")
+    ops["both/concat"] = f"ConcatV2 both/forward/{count - 1} both/backward/{count - 1}"
+    opened = default_open(graph(ops))
+    assert ("both/forward" in opened) is ("both/backward" in opened)

@@ -52,7 +52,7 @@ def three_metrics():
 
 def test_metrics_are_a_box_with_their_constants_and_the_network_is_outside(graph):
     inside = members(graph(three_metrics()))
-    assert {"Cast_0", "Sum_1", "add_count_2", "axes_0", "unread_1"} <= inside
+    assert {"Cast_0", "Sum_1", "add_count_2", "axes_0", "unread_1", "total_0"} <= inside
     assert not inside & {"x", "labels", "net/logits", "loss", "result_0"}
 
 

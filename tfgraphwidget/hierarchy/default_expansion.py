@@ -64,12 +64,14 @@ class _Expansion:
         yield self.opened
         while choice := {node for node in self.closed if self._may(node)}:
             largest = max(choice, key=lambda node: (is_compute[node], -node))
-            rest = sum(
+            rest = [
                 is_compute[node]
                 for node in self.tree.children[self.tree.parent[largest]]
                 if node != largest
-            )
-            is_chief = is_compute[largest] > rest
+            ]
+            # The two directions of a layer are peers, although one reverses its input first.
+            has_peer = 2 * max(rest, default=0) >= is_compute[largest]
+            is_chief = is_compute[largest] > sum(rest) and not has_peer
             alike = (
                 {largest}
                 if is_chief

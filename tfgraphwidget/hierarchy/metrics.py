@@ -133,7 +133,13 @@ def _lead_to_others(
 
 
 def _find_operands(index: GraphIndex, facts: OpFacts, metric: Mask) -> Mask:
-    """Which constants, reads and what is computed of them serve metrics only."""
+    """Which constants, reads and what is computed of them serve metrics only; and the variables
+    that metrics update, whose results are read from them.
+    """
+    start, producer = index.inputs.start, index.inputs.values
     idle = ~facts.depends_on_input
     others = (facts.depends_on_input & ~metric) | (idle & (np.diff(index.consumers.start) == 0))
-    return idle & ~reach(index.inputs.start, index.inputs.values, np.flatnonzero(others))
+    operand = idle & ~reach(start, producer, np.flatnonzero(others))
+    updates = np.flatnonzero(metric & updates_variable(index))
+    operand[producer[start[updates]]] = True
+    return operand
