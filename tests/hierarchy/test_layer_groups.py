@@ -83,9 +83,26 @@ def test_what_lies_between_two_members_keeps_them_from_being_a_block(graph):
     ops = flat(17, 17)
     ops["net/between"] = "Tanh net/stage0_block5_conv"
     ops["net/stage0_block5_relu"] = "AddN net/stage0_block5_bn net/between"
+    ops["net/stage1_block5_relu"] = "AddN net/stage1_block5_bn net/between"
     names = outline_of(graph(ops))[0].names
     assert "net/stage0_block5_*" not in names
     assert "net/stage0_block0 … stage0_block4" in names
+
+
+def test_what_lies_only_between_members_of_a_block_is_a_part_of_it(graph):
+    """As in MobileNetV3, whose activations Keras has named."""
+    ops, before = {"x": "Placeholder"}, "x"
+    for k in range(13):
+        block = f"net/block_{k}"
+        ops[f"{block}_expand"] = f"Conv2D {before}"
+        ops[f"net/add_{k}"] = f"AddV2 {block}_expand"
+        ops[f"net/activation_{k}"] = f"Mul {block}_expand net/add_{k}"
+        ops[f"{block}_bn"] = f"Mul net/activation_{k}"
+        ops[f"{block}_depthwise"] = f"DepthwiseConv2dNative {block}_bn"
+        before = f"{block}_depthwise"
+    outline, _ = outline_of(graph(ops | {"y": f"Softmax {before}"}))
+    block = outline.ids["net/block_3_*"]
+    assert len(outline.ops(block)) == 5
 
 
 def test_scopes_with_their_variables_and_constants_go_into_blocks(graph):

@@ -7,7 +7,8 @@ are drawn as one box, "conv2_block1_*"; groups of equal structure are then repea
 "conv2_block1 … conv2_block6 ×6".
 
 The shortest prefix is taken that no more than two dozen boxes have. Boxes of one prefix that are
-not connected (all the "add_7" of a network), or that have something between them, are no group.
+not connected (all the "add_7" of a network) are no group. What lies between members of one block
+only ("activation_11") is a part of it; a block with anything else between its members is none.
 Where less than half of the boxes get into groups, the graph decides: what lies between two
 bottlenecks, boxes through which all data flows, is a group. So the branches of an Inception block,
 which begin at one box and end at the concatenation, are "… mixed3". What is fed lies beside the
@@ -17,7 +18,7 @@ flow: labels go to the loss, and a flag of training to each layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import chain, groupby, pairwise, takewhile
 
@@ -156,7 +157,8 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
         for container in crowded
         for block in _group_by_prefix(container, words[container], boxes)
     ]
-    blocks = _select_acyclic(_select_wired(candidates, edges), edges, lines, count)
+    wired = _with_things_between(_select_wired(candidates, edges), words, boxes, lines)
+    blocks = _select_acyclic(wired, edges, lines, count)
     rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
     is_fed = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _INPUT])
@@ -238,6 +240,47 @@ def _group_by_prefix(
             word_pairs = zip(min(part.values()), max(part.values()), strict=False)
             common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], word_pairs)]
             yield _Block(container, "_".join(common) + BEGUN, [*part], members)
+
+
+def _with_things_between(
+    blocks: list[_Block], words: dict[int, dict[int, tuple[str, ...]]], boxes: Mask, lines: Lines
+) -> list[_Block]:
+    """The blocks with what lies between their members and is in no block: "activation_11", which
+    Keras has named.
+    """
+    block_of = {thing: number for number, block in enumerate(blocks) for thing in block.things}
+    crowded = {block.container for block in blocks}
+    things = [thing for at in crowded for thing in sorted(words[at]) if boxes[thing]]
+    order = _topological_order(things, lines)
+    sources: dict[int, list[int]] = {thing: [] for thing in order}
+    targets: dict[int, list[int]] = {thing: [] for thing in order}
+    is_ordered = np.isin(lines[0], order) & np.isin(lines[1], order)
+    for a, b in zip(lines[0][is_ordered].tolist(), lines[1][is_ordered].tolist(), strict=True):
+        sources[b].append(a)
+        targets[a].append(b)
+    come_from = _only_blocks(order, sources, block_of)
+    lead_to = _only_blocks(order[::-1], targets, block_of)
+    between: dict[int, list[int]] = {}
+    for thing, number in come_from.items():
+        if number is not None and lead_to[thing] == number:
+            between.setdefault(number, []).append(thing)
+    return [
+        replace(block, things=[*block.things, *more], boxes=[*block.boxes, *more])
+        for number, block in enumerate(blocks)
+        for more in [between.get(number, [])]
+    ]
+
+
+def _only_blocks(
+    order: list[int], neighbors: dict[int, list[int]], block_of: dict[int, int]
+) -> dict[int, int | None]:
+    """For what is in no block the only block that its neighbors are in, over others in none."""
+    only: dict[int, int | None] = {}
+    for thing in order:
+        if thing not in block_of:
+            near = {block_of.get(each, only.get(each)) for each in neighbors[thing]}
+            only[thing] = near.pop() if len(near) == 1 else None
+    return only
 
 
 def _select_wired(blocks: list[_Block], edges: SiblingEdges) -> list[_Block]:
