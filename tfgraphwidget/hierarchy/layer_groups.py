@@ -158,6 +158,8 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
         for block in _group_by_prefix(container, words[container], boxes)
     ]
     wired = _with_things_between(_select_wired(candidates, edges), words, boxes, lines)
+    whole = add_feeders([block.things for block in wired], edges, ~boxes)
+    wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
     rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
