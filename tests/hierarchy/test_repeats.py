@@ -51,6 +51,25 @@ def test_a_chain_of_equal_scopes_is_one_box_that_counts_them(graph):
     assert lines(shown) == {("x", "layer_0 … layer_3"): 1, ("layer_0 … layer_3", "y"): 1}
 
 
+def test_the_terms_of_a_weight_decay_are_one_box_beside_the_layers(graph):
+    ops = {"x": "Placeholder"} | chain(2)
+    for k, op_type in enumerate(("Conv2D", "Relu", "MatMul", "Tanh", "Exp", "Sin", "Cos", "Abs")):
+        ops |= {
+            f"part_{k}/w": "VariableV2",
+            f"part_{k}/mul": f"{op_type} {f'part_{k - 1}/out' if k else 'layer_1/out'} part_{k}/w",
+            f"part_{k}/out": f"Relu part_{k}/mul",
+            f"L2Loss_{k}": f"L2Loss part_{k}/w",
+        }
+    decay = "AddN " + " ".join(f"L2Loss_{k}" for k in range(8))
+    ops |= {"decay": decay, "loss": "AddV2 part_7/out decay"}
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    fold = "L2Loss_0 … L2Loss_7"
+    assert boxes(shown)[fold] == 8
+    assert shown.aside[shown.names.index(fold)]
+    assert {line for line in lines(shown) if fold in line} == set()
+    assert ("decay", "loss") in lines(shown)
+
+
 def test_an_open_fold_is_a_container_around_its_members(graph):
     index = graph({"x": "Placeholder"} | chain(4) | {"y": "Softmax layer_3/out"})
     shown = build_visible_graph(index, ViewSpec(frozenset({"layer_0 … layer_3"})))

@@ -4,7 +4,8 @@ Alike are scopes of equal structure (three or more) and ops of one type (four or
 form a chain, each feeding the next, or stand side by side: with the same neighbors, or at the same
 place of strands that are alike from end to end. Many ops of one type that read the same are alike
 whatever reads them (eight or more, such as the slices of one tensor of sizes), unless they are
-layers of a network. A few inputs are never folded, as each is fed by itself; sixteen or more of one
+layers of a network; and so are many that compute of variables what the same reads, the terms of a
+weight decay. A few inputs are never folded, as each is fed by itself; sixteen or more of one
 type are one box. Constants and variables, which are badges, are not folded, but for variables that
 stand alone in great number (eight or more): the kernels of a network whose layers have no biases. A
 fold never makes a cycle where there was none: what lies between two members of a chain keeps them
@@ -61,6 +62,7 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
     groups = [*chains, *wide]
+    groups += things.terms(groups)
     groups += things.keep_acyclic(things.strands(groups), groups)
     while readers := things.keep_acyclic(things.readers(groups), groups):
         groups += readers
@@ -104,8 +106,9 @@ class _RepeatFinder:
         may[_rare(color)] = False
         self.may: Mask = may
         self.depends_on_input: Mask = depends_on_input
-        is_minor = ~handles & ~np.isin(facts.family, _LAYERS)
-        self.is_minor: Mask = np.concatenate([np.zeros(nodes, dtype=bool), is_minor])
+        is_layer = handles | np.isin(facts.family, _LAYERS)
+        self.is_layer: Mask = np.concatenate([np.zeros(nodes, dtype=bool), is_layer])
+        self.is_op: Mask = np.arange(len(self.first)) >= nodes
         self.is_value: Mask = np.concatenate(
             [np.zeros(nodes, dtype=bool), facts.constant_kind > NONE]
         )
@@ -178,11 +181,19 @@ class _RepeatFinder:
         a, b = self._lines_between(groups)
         sign = mix(self.color)
         np.add.at(sign, b, mix(a.astype(np.uint64)))
-        may = self.may & self.is_minor & ~self.edges.enters
+        may = self.may & self.is_op & ~self.is_layer & ~self.edges.enters
         may &= np.bincount(b, minlength=len(may)) > 0
         least = np.where(self.is_input, _INPUTS, _READERS)
         alike = self._equal(sign, may | self.is_input, groups)
         return [part for part in alike if len(part) >= least[part[0]]]
+
+    def terms(self, groups: list[list[int]]) -> list[list[int]]:
+        """Many alike computations of variables that the same reads, such as a weight decay's."""
+        sign = mix(self.color)
+        np.add.at(sign, self.edges.source, mix(self.edges.target.astype(np.uint64)))
+        may = self.may & ~self.is_layer & ~self.depends_on_input & ~self.edges.leaves
+        may &= np.bincount(self.edges.source, minlength=len(may)) > 0
+        return [part for part in self._equal(sign, may, groups) if len(part) >= _READERS]
 
     def _alone(self) -> Hashes:
         """A number per thing, of its structure and of whether lines cross its container's rim."""

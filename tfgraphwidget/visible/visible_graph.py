@@ -13,8 +13,9 @@ from the forward pass into training only those of its ends are drawn
 (`edge_bundles.find_training_lines`).
 
 Auxiliary items are drawn apart (`aside`): weights (`hierarchy.weights`), checkpoint scopes,
-summaries, NoOps, stores of several variables, and constants or variables without a badge that feed
-three or more places or none. Edges that cross the border of an auxiliary item are not drawn, for
+summaries, NoOps, stores of several variables, constants or variables without a badge that feed
+three or more places or none, and what is computed of the variables of three or more boxes, such as
+the terms of a weight decay. Edges that cross the border of an auxiliary item are not drawn, for
 they would run everywhere; the inspector lists them. Each item counts its edges that are not drawn
 (`omitted`). Inside an auxiliary item nothing is auxiliary again.
 """
@@ -368,7 +369,9 @@ def _find_auxiliary(
     nothing = np.zeros_like(facts.depends_on_input)
     variables = boxes.per_item(nothing, sums.handles)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
-    aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
+    origins = np.bincount(target[inside], minlength=len(boxes))
+    is_scattered = (places >= _MANY_PLACES) | (origins >= _MANY_PLACES)
+    aside: Mask = ~fed & ((places == 0) | is_scattered | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is
     # bookkeeping.
     aside |= is_op & (boxes.per_item(facts.family, sums.family) == _CONTROL) & feeds_none
