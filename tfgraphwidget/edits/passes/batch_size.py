@@ -102,8 +102,9 @@ class ChangeBatchSize(Command):
         try:
             replace(self, size=twice).plan(context)
         except GraphEditError as error:
-            clause = error.why.clause.partition("; choose")[0].removesuffix(".")
-            return (f"A batch of {twice:,} fails when it runs: {clause}.",)
+            # A variable that has the old size is in a note of its own.
+            clause = error.why.clause.partition(". Variable")[0].partition("; choose")[0]
+            return (f"A batch of {twice:,} fails when it runs: {clause.removesuffix('.')}.",)
         return ()
 
 
