@@ -62,6 +62,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
     unused_inputs_notice,
+    users,
 )
 from tfgraphwidget.naming import colocate, colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
@@ -195,7 +196,15 @@ class Freeze(Command):
         """What the outputs need, with constants in place of variables."""
         index = context.index
         needed = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
-        variables = tuple(_variables_among(index, needed))
+        needed_variables = _variables_among(index, needed)
+        # The path of an asset file is in a variable: what fills a table assigns it at loading.
+        filling = _table_initializers(index, needed) - set(needed)
+        filled_from = [
+            variable.handle
+            for variable in needed_variables
+            if not filling.isdisjoint(users(index, index.ids[variable.handle]))
+        ]
+        variables = tuple(each for each in needed_variables if each.handle not in filled_from)
         values = context.variable_values(variables) if variables else {}
         return convert_variables(
             index,
@@ -203,6 +212,7 @@ class Freeze(Command):
             lambda name, tensor: tensor.CopyFrom(values[name]),
             self.inputs,
             updates=self.updates,
+            keep=filled_from,
             in_function=in_function,
             inline=self.inline,
             lower_control_flow=self.lower_control_flow,

@@ -98,6 +98,8 @@ def _variable_of_rows(
 
 def _shape_of_variable(index: GraphIndex, handle: int) -> tuple[int, ...] | None:
     """The shape that the op of a variable says; None where it leaves a size open."""
-    proto = index.nodes[handle].attr["shape"].shape
-    sizes = tuple(dim.size for dim in proto.dim)
-    return None if proto.unknown_rank or -1 in sizes else sizes
+    attributes = index.nodes[handle].attr
+    if "shape" not in attributes or attributes["shape"].shape.unknown_rank:
+        return None
+    sizes = tuple(dim.size for dim in attributes["shape"].shape.dim)
+    return None if -1 in sizes else sizes
