@@ -257,6 +257,7 @@ def test_the_path_of_a_vocabulary_is_not_taken_for_a_variable_of_that_name(
     assert editor.session.run(row, {editor.inputs[0]: TEXTS}).tolist() == [[2, 3], [0, 1]]
     copy = editor.clone(editor.inputs, [row, length], into="copy")
     assert editor.session.run(copy[length], {editor.inputs[0]: TEXTS}) == 4
+    editor.mark()
     editor.save(tmp_path / "out")
     loaded = tf.saved_model.load(tmp_path / "out").signatures["serving_default"]
     assert loaded(tf.constant(TEXTS))["row"].numpy().tolist() == [[-2, -3], [0, -1]]
