@@ -354,10 +354,7 @@ class StripTraining(Command):
                 "could be distinguished from."
             )
         check_computed(index, self.outputs)
-        needed = _ops_needed_by(index, self.outputs)
-        needed |= _ops_needed_by(
-            index, _names_of_own_ops(index, _variables_among(index, sorted(needed)))
-        )
+        needed = _with_initializers(index, _ops_needed_by(index, self.outputs))
         needed |= {index.op(name) for name in context.arguments}
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
@@ -391,8 +388,15 @@ def _variables_among(index: GraphIndex, ops: Iterable[int]) -> list[VariableDef]
 
 
 def _names_of_own_ops(index: GraphIndex, variables: Iterable[VariableDef]) -> list[str]:
-    """The ops that are there for variables: their initializers, reads and assignments."""
-    return [index.names[op] for variable in variables for op in own_ops(index, variable)]
+    """The ops that are there for variables: their initializers, reads and assignments, and the
+    initial values that their VariableDefs name, which TensorFlow may have put a guard before.
+    """
+    names = []
+    for variable in variables:
+        names += [index.names[op] for op in own_ops(index, variable)]
+        initial_value, _ = split_tensor(variable.initial_value or "")
+        names += [initial_value] if initial_value in index.ids else []
+    return names
 
 
 def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
@@ -418,8 +422,19 @@ def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
 
 def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set[int]:
     """The ops that are there for variables that stay, and all that they need."""
-    remaining = definitions(index, [index.ids[name] for name in variables]).values()
-    return _ops_needed_by(index, _names_of_own_ops(index, remaining))
+    return _with_initializers(index, {index.ids[name] for name in variables})
+
+
+def _with_initializers(index: GraphIndex, ops: Collection[int]) -> set[int]:
+    """Some ops, with those that are there for their variables, and all that these need: an initial
+    value may read another variable.
+    """
+    complete, variables = set(ops), _variables_among(index, sorted(ops))
+    while variables:
+        needed = _ops_needed_by(index, _names_of_own_ops(index, variables)) - complete
+        complete |= needed
+        variables = _variables_among(index, sorted(needed))
+    return complete
 
 
 def _removal_of_rest(
