@@ -1097,6 +1097,9 @@ def test_slots_of_an_optimizer_are_no_part_of_a_scope_that_is_cloned(*, resource
     )
     assert not any("Adam" in op.name for op in graph.get_operations() if op.name in copy.ops)
 
-    trained = editor.clone(~editor.ops(scope="copy"), into="trained")
+    shared = editor.clone(editor.ops(scope="net"), into="shared", variables="shared")
+    assert not shared.report.dropped
+
+    trained = editor.clone(~editor.ops(scope="copy") - editor.ops(scope="shared"), into="trained")
     assert len(trained.variables) == 2 + 4 + 2 + 1  # weights, slots, powers of beta, an average
     assert not trained.report.dropped

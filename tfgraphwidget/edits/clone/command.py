@@ -497,9 +497,9 @@ def copied_ops(
             raise NotClonable(
                 "The selection holds no ops, so there is nothing to copy; select some."
             )
-        slots = unused_slots(index, inside)
-        inside = frozenset(without_shared(index, inside, slots))
         if clone.variables != "shared":
+            slots = unused_slots(index, inside)
+            inside = frozenset(without_shared(index, inside, slots))
             inside = with_state(index, inside, boundary_ops)
     inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
     op_set = complete_state(index, inside, boundary_ops)
