@@ -89,20 +89,11 @@ def _shapes_written_to_lists(
     shapes: tuple[Shape, ...],
     elements: Mapping[int, Shape],
 ) -> dict[int, Shape]:
-    """The shape of what a body writes into each of its arguments that are lists.
+    """The shape of what a body writes into each of its arguments that are lists, by the number of
+    the argument; nothing where the next round has other shapes than the first.
 
-    Args:
-        body: The body.
-        caller: The graph with the loop.
-        shapes: The shape of each argument in the first round.
-        elements: The shape of the elements of the arguments that are lists to read.
-
-    Returns:
-        {number of the argument: shape}; nothing where the next round has other shapes than the
-        first.
-
-    Raises:
-        GraphEditError: The body does not take these shapes.
+    `shapes` are those of the arguments in the first round, `elements` those of the elements of the
+    lists that the body reads. Raises GraphEditError where the body does not take them.
     """
     signature = caller.extras.function(body.function).signature
     returns = caller.extras.function(body.function).ret
@@ -112,7 +103,8 @@ def _shapes_written_to_lists(
 
     def argument_read(op: int) -> int:
         """The number of the argument that an op reads first; -1 for another tensor."""
-        return numbers.get(index.names[index.input_lists[op][0]], -1)
+        read = index.input_lists[op][:1]  # a damaged op reads nothing
+        return numbers.get(index.names[read[0]], -1) if read else -1
 
     changed: dict[int, NodeDef] = {}
 
@@ -120,7 +112,7 @@ def _shapes_written_to_lists(
         node = changed[op] = type(index.nodes[op]).FromString(index.nodes[op].SerializeToString())
         return node
 
-    for name, shape in zip(numbers, shapes, strict=True):
+    for name, shape in zip(numbers, shapes, strict=False):
         op = index.ids.get(name, -1)
         if op >= 0 and index.types[op] in REQUIRED_PLACEHOLDERS and shape is not None:
             set_placeholder_spec(index, changed_node(op), (shape, index.dtypes(op)[0]))
@@ -134,8 +126,8 @@ def _shapes_written_to_lists(
             set_integers(index, changed_node(constant), [size or 0 for size in element])
     patch = Patch(changed=tuple(NodeChange(index.nodes[op], new) for op, new in changed.items()))
     after = apply_patch(index, body.infer_shapes(index, patch))
-    for name, shape in zip(results, shapes, strict=True):
-        if shape and after.shape(after.ids[name], 0) != shape:
+    for name, shape in zip(results, shapes, strict=False):
+        if shape and (name not in after.ids or after.shape(after.ids[name], 0) != shape):
             return {}
     return {
         argument_read(op): after.shape(*after.input_tensors(op)[_LIST_WRITES[kind]])
