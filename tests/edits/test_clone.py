@@ -1070,3 +1070,36 @@ def test_a_partitioned_variable_is_one_variable_for_init_and_variables(*, by_nam
             editor.clone("rows:0", "found:0", into="wrong", init={key: values[:4]})
         twin = editor.clone("rows:0", "found:0", into="twin", variables={key: "shared"})
         assert twin.variables == ()
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_slots_of_an_optimizer_are_no_part_of_a_scope_that_is_cloned(*, resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default(), v1.variable_scope("net", use_resource=resource):
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        kernel = v1.get_variable("kernel", [3, 3])
+        y = tf.matmul(tf.matmul(x, kernel), v1.get_variable("extra", [3, 2]), name="y")
+    with graph.as_default():
+        averages = tf.train.ExponentialMovingAverage(0.9)
+        step = v1.train.AdamOptimizer().minimize(tf.reduce_sum(y))
+        with tf.control_dependencies([step]):
+            averages.apply([kernel])
+    session = v1.Session(graph=graph)
+    for variable in graph.get_collection("variables"):
+        session.run(variable.initializer)  # in order: an average begins with its variable's value
+    editor = tgw.edit(graph, session)
+    copy = editor.clone(editor.ops(scope="net"), into="copy")
+    assert [v.name for v in copy.variables] == ["copy/net/kernel:0", "copy/net/extra:0"]
+    (dropped,) = copy.report.dropped
+    assert dropped == (
+        "'net/kernel/Adam', 'net/kernel/Adam_1', 'net/extra/Adam' and 2 more are not copied: only "
+        "ops outside of the part, such as an optimizer's, use them."
+    )
+    assert not any("Adam" in op.name for op in graph.get_operations() if op.name in copy.ops)
+
+    shared = editor.clone(editor.ops(scope="net"), into="shared", variables="shared")
+    assert not shared.report.dropped
+
+    trained = editor.clone(~editor.ops(scope="copy") - editor.ops(scope="shared"), into="trained")
+    assert len(trained.variables) == 2 + 4 + 2 + 1  # weights, slots, powers of beta, an average
+    assert not trained.report.dropped

@@ -680,3 +680,48 @@ def test_a_layer_of_constants_only_is_folded_and_stays() -> None:
         (folded,) = editor.find("type:BiasAdd")
         np.testing.assert_allclose(session.run(f"{folded}:0"), before, atol=1e-5)
     assert "norm" not in editor._core.index.ids
+
+
+def test_what_is_left_without_training_has_the_initial_values_that_variables_name(
+    tmp_path: Path,
+) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        direction = v1.get_variable("direction", [3, 2], use_resource=False)
+        # TensorFlow puts a guard between this and the assignment.
+        begin = lambda: tf.norm(direction, axis=0)  # noqa: E731
+        length = v1.get_variable("length", initializer=begin, use_resource=False)
+        y = tf.matmul(x, tf.nn.l2_normalize(direction, 0) * length, name="y")
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y))
+    session = v1.Session(graph=graph)
+    session.run(direction.initializer)
+    session.run(length.initializer)
+    editor = tgw.edit(graph, session)
+    editor.passes.strip_training("y:0")
+    editor.save(tmp_path / "m.meta")
+    with tf.Graph().as_default(), v1.Session() as loaded:
+        v1.train.import_meta_graph(str(tmp_path / "m.meta")).restore(loaded, str(tmp_path / "m"))
+        rows = np.ones([2, 3])
+        assert np.allclose(loaded.run("y:0", {"x:0": rows}), session.run("y:0", {"x:0": rows}))
+
+
+def test_averages_that_are_served_keep_the_variables_that_they_begin_with(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        kernel = v1.get_variable("kernel", [3, 2], use_resource=True)
+        averages = tf.train.ExponentialMovingAverage(0.5)
+        with tf.control_dependencies([kernel.assign_add(tf.ones([3, 2]))]):
+            averages.apply([kernel])
+        tf.matmul(x, averages.average(kernel), name="y")
+    session = v1.Session(graph=graph)
+    for variable in graph.get_collection("variables"):
+        session.run(variable.initializer)
+    editor = tgw.edit(graph, session)
+    editor.passes.strip_training("y:0")
+    editor.save(tmp_path / "m.meta")
+    with tf.Graph().as_default(), v1.Session() as loaded:
+        v1.train.import_meta_graph(str(tmp_path / "m.meta")).restore(loaded, str(tmp_path / "m"))
+        rows = np.ones([2, 3])
+        assert np.allclose(loaded.run("y:0", {"x:0": rows}), session.run("y:0", {"x:0": rows}))

@@ -722,3 +722,30 @@ def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:
             5,
             2,
         )
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_state_with_a_row_for_each_of_the_old_batch_is_named(*, resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default(), v1.variable_scope("", use_resource=resource):
+        x = v1.placeholder(tf.float32, [4, 3], name="x")
+        state = v1.get_variable("state", [4, 3], trainable=False)
+        now = tf.tanh(x @ v1.get_variable("kernel", [3, 3]) + state @ tf.ones([3, 3]), name="now")
+        with tf.control_dependencies([state.assign(now)]):
+            tf.identity(now, name="y")
+    editor = tgw.edit(graph)
+    why = "'state' has the old size, [4, 3], for 'add', and keeps it; build the model with the new"
+    with pytest.raises(GraphEditError, match=re.escape(why)):
+        editor.passes.change_batch_size(8)
+    note = editor.passes.change_batch_size(1).notes[0]
+    assert "'add', which computes 4 rows of the one that it is given, and keeps it" in note
+    editor.undo()
+    notes = editor.passes.change_batch_size(None).notes
+    assert sum("Variable 'state' has the old size" in note for note in notes) == 1
+
+
+def test_the_state_of_a_stateful_layer_is_named() -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Input((5, 3), 4), layers.GRU(2, stateful=True)])
+    notes = tgw.edit(model).passes.change_batch_size(1).notes
+    assert any(re.search(r"Variable '.*state' has the old size, \[4, 2\]", note) for note in notes)

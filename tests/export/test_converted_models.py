@@ -192,6 +192,33 @@ def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_p
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.filterwarnings("ignore:.*largest difference")
+@pytest.mark.parametrize("size", [1, 3])
+def test_recurrent_layers_of_an_open_batch_become_tflite_with_a_batch_size(
+    size: int, tmp_path: Path
+) -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential(
+        [
+            layers.Input((5, 3)),
+            layers.Bidirectional(layers.LSTM(4, return_sequences=True)),
+            layers.GRU(2, return_sequences=True),
+            layers.SimpleRNN(2),
+        ]
+    )
+    editor = tgw.edit(model)
+    with pytest.raises(GraphEditError, match="requires element_shape to be static"):
+        editor.save(tmp_path / "open.tflite")
+    editor.passes.change_batch_size(size)
+    editor.save(tmp_path / "fixed.tflite")
+    interpreter = tflite_model._interpreter((tmp_path / "fixed.tflite").read_bytes())
+    interpreter.allocate_tensors()
+    x = np.random.default_rng(0).normal(size=[size, 5, 3]).astype(np.float32)
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    assert np.allclose(y, model(x), atol=1e-6)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_gradient_of_its_own_in_a_loop_is_left_out(tmp_path: Path, suffix: str) -> None:
     loop = tf.function(

@@ -169,6 +169,21 @@ def custom_gradient(x: Any, w: Any) -> Any:
 
 
 @case
+def custom_gradient_that_reads_a_variable(x: Any, w: Any) -> Any:
+    @tf.custom_gradient
+    def halved(a: Any) -> Any:
+        def gradient(upstream: Any, variables: Any = None) -> Any:
+            by_variable = [tf.reduce_sum(tf.matmul(a, upstream, transpose_a=True), 0)]
+            return tf.matmul(upstream, w, transpose_b=True) * 0.5, by_variable[
+                : len(variables or ())
+            ]
+
+        return a @ w, gradient
+
+    return halved(x)
+
+
+@case
 def custom_gradient_of_a_called_function(x: Any, w: Any) -> Any:
     @tf.custom_gradient
     def clipped(a: Any) -> Any:
@@ -512,6 +527,7 @@ def test_a_module_with_a_custom_gradient_is_saved(name: str, tmp_path: Path) -> 
     np.testing.assert_allclose(loaded.run(X), function(X), rtol=1e-4, atol=1e-5)
     if name in (
         "custom_gradient",
+        "custom_gradient_that_reads_a_variable",
         "custom_gradient_of_a_called_function",
     ):  # TensorFlow loads none in loops
         np.testing.assert_allclose(

@@ -129,6 +129,10 @@ class PlanContext(Protocol):
         """The signatures of the graph that was opened."""
 
     @property
+    def composite_parts(self) -> tuple[str, ...]:
+        """The tensors that are parts of sparse or ragged arguments, or inputs of signatures."""
+
+    @property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors that the graph lacks, by the signatures of the file that name them."""
 
@@ -244,6 +248,7 @@ class IndexContext:
     boundary: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
+    composite_parts: tuple[str, ...] = ()
     missing_tensors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     new_names: Mapping[str, str] = field(default_factory=dict)
 

@@ -243,9 +243,12 @@ from .selectors import ops as ops
 from .selectors import upstream as upstream
 from .signature import Signature as Signature
 from .state_closure import complete_state as complete_state
+from .state_closure import unused_slots as unused_slots
 from .state_closure import without_shared as without_shared
 from .state_initializers import FILLED_BY_RUNNING as FILLED_BY_RUNNING
+from .state_initializers import INSERTION as INSERTION
 from .state_initializers import TABLE as TABLE
+from .state_initializers import TABLE_CONTENT as TABLE_CONTENT
 from .state_initializers import StateWriters as StateWriters
 from .state_initializers import computed_from_outside as computed_from_outside
 from .state_initializers import first_contents as first_contents

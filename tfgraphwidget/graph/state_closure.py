@@ -30,9 +30,10 @@ from tfgraphwidget.graph.stateful_resources import (
     of_type,
     persistent_state,
     resources_of,
+    users,
 )
 from tfgraphwidget.graph.variables import definitions, is_placeholder, own_ops
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import enclosing_scopes, split_tensor
 
 _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 
@@ -98,6 +99,27 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
                 removed.add(before)
                 stack.append(before)
     return remaining
+
+
+def unused_slots(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
+    """The variables among `ops` that are kept beside another one, as an optimizer and a moving
+    average keep them, and that only ops outside of `ops` use.
+
+    TensorFlow names such a slot below the name of its variable, "net/w/Adam", so that a scope has
+    the slots of its variables in it.
+    """
+    members = frozenset(ops)
+    variables = definitions(index, sorted(i for i in members if index.types[i] in HANDLES))
+    names = {index.names[i] for i in variables}
+    slots = set()
+    for handle, variable in variables.items():
+        is_trained = variable.handle in index.defined_variables and variable.trainable
+        if is_trained or names.isdisjoint(enclosing_scopes(variable.handle)):
+            continue
+        used_by = set(users(index, handle)) - own_ops(index, variable)
+        if used_by and used_by.isdisjoint(members):
+            slots.add(handle)
+    return frozenset(slots)
 
 
 def _with_holders(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:

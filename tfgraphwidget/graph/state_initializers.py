@@ -21,6 +21,9 @@ from tfgraphwidget.graph.variables import comes_from_outside
 from tfgraphwidget.naming import split_input, split_tensor
 
 TABLE = "hash table"
+TABLE_CONTENT = "content"
+"""The last part of the name of an op that fills a table of a frozen graph."""
+INSERTION = "LookupTableInsertV2"
 _TABLE_INITIALIZERS = "table_initializer"
 _INITIALIZES = re.compile(r"InitializeTable\w*")
 _IMPORTS = re.compile(r"LookupTableImport\w*")
@@ -155,7 +158,9 @@ def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
     """Whether an op initializes a state if it needs nothing: else it may be a restore."""
     op_type = index.types[op]
     if kind == TABLE:
-        return _IMPORTS.fullmatch(op_type) is not None
+        # Of a dense table, a frozen graph that the editor writes has the entries in an insertion.
+        is_content = index.names[op].startswith(f"{index.names[handle]}/{TABLE_CONTENT}")
+        return _IMPORTS.fullmatch(op_type) is not None or (op_type == INSERTION and is_content)
     if kind in _FILLS:
         return kind == "iterator" and _FILLS[kind].fullmatch(op_type) is not None
     gives = index.dtypes(handle)

@@ -7,9 +7,11 @@ fixes that would work.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Protocol
 
 import numpy as np
@@ -53,6 +55,8 @@ from tfgraphwidget.sources import Body, Source, open_function, tf_protos
 from tfgraphwidget.tf_internals import is_eager_by_default
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 
+# Keys of signatures for the parts of sparse and of other composite inputs, "x/values" and "x/0".
+_PART_OF_INPUT = re.compile(r"/(values|indices|dense_shape|\d+)$")
 MAX_DEPTH = 32  # calls in calls that an edit of the whole graph goes into: models have under ten
 
 
@@ -157,6 +161,21 @@ class SourceContext:
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph that was opened."""
         return self._graph.signatures
+
+    @cached_property
+    def composite_parts(self) -> tuple[str, ...]:
+        """The tensors that are parts of sparse or ragged arguments, or inputs of signatures."""
+        parts = [
+            tensor
+            for signature in self.signatures
+            for key, tensor in signature.inputs
+            if _PART_OF_INPUT.search(key)
+        ]
+        structure = self._source.structure
+        if self.boundary is not None and structure is not None:
+            arguments, _ = self.boundary
+            parts += compress(arguments, structure.is_part_of_composite)
+        return tuple(parts)
 
     @cached_property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:

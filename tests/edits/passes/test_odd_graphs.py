@@ -355,3 +355,33 @@ def test_what_was_folded_goes_although_an_op_waits_for_it(
     largest = editor.compare(feeds, tensors="y:0").largest
     assert largest is not None
     assert largest < 1e-4
+
+
+def test_the_parts_of_sparse_and_ragged_inputs_have_no_batch_size() -> None:
+    said = "they are parts of sparse or ragged inputs, and have no row for each of the batch."
+    graph = tf.Graph()
+    with graph.as_default():
+        words = v1.sparse_placeholder(tf.int64, [None, None], name="words")
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        rows = v1.nn.embedding_lookup_sparse(tf.ones([9, 2]), words, None, combiner="sum")
+        tf.add(rows, x, name="y")
+    editor = tgw.edit(graph)
+    notes = editor.passes.change_batch_size(2).notes
+    assert notes[0] == f"'words/values' and 'words/indices' stay what they are: {said}"
+    assert graph.get_tensor_by_name("x:0").shape == [2, 2]
+    feeds = {"words/indices:0": [[0, 0], [0, 1], [1, 0]], "words/values:0": [1, 2, 3]}
+    feeds |= {"words/shape:0": [2, 2], "x:0": np.zeros([2, 2])}
+    with v1.Session(graph=graph) as session:
+        assert session.run("y:0", feeds).tolist() == [[2, 2], [1, 1]]
+
+    ragged, sparse = tf.RaggedTensorSpec([None, None]), tf.SparseTensorSpec([None, 3])
+
+    @tf.function(input_signature=[ragged, sparse, tf.TensorSpec([None, 3])])
+    def add(r: tf.RaggedTensor, s: tf.SparseTensor, x: tf.Tensor) -> tf.Tensor:
+        return r.to_tensor() + tf.sparse.to_dense(s) + x
+
+    arguments = tf.ragged.constant([[1.0, 2, 3], [4.0, 5, 6]]), tf.sparse.eye(2, 3), tf.ones([2, 3])
+    editor = tgw.edit(add)
+    assert editor.passes.change_batch_size(2).notes[0].endswith(said)
+    changed = editor.to_function()
+    assert np.array_equal(changed(*arguments), add(*arguments))

@@ -214,3 +214,66 @@ def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:
     index = tgw.edit(tf2_saved_model)._core.target.index
     assert "asset_filepaths" not in index.collections
     assert len(index.collections["table_initializer"]) == 1
+
+
+class Paths(tf.Module):
+    """A module that uses the path of its vocabulary, which TensorFlow saves in a variable then, and
+    weights without a name, "Variable" like that.
+    """
+
+    def __init__(self, words: Path) -> None:
+        super().__init__()
+        self.words = tf.saved_model.Asset(str(words))
+        line = tf.lookup.TextFileIndex
+        initial = tf.lookup.TextFileInitializer(
+            self.words, tf.string, line.WHOLE_LINE, tf.int64, line.LINE_NUMBER
+        )
+        self.table = tf.lookup.StaticHashTable(initial, 0)
+        self.weights = tf.Variable(np.arange(4, dtype=np.float32).reshape(2, 2))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def __call__(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The weights of each word, and the length of the file."""
+        length = tf.strings.length(tf.io.read_file(self.words.asset_path))
+        return {"row": tf.gather(self.weights, self.table.lookup(x)), "length": length}
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Path:
+    """The folder of a SavedModel of Paths."""
+    (tmp_path / "words").write_text("a\nb\n")
+    module = Paths(tmp_path / "words")
+    tf.saved_model.save(module, str(tmp_path / "made"), signatures=module.__call__)
+    return tmp_path / "made"
+
+
+def test_the_path_of_a_vocabulary_is_not_taken_for_a_variable_of_that_name(
+    paths: Path, tmp_path: Path
+) -> None:
+    editor = tgw.edit(paths, trusted=True)
+    assert editor.to_function()(tf.constant(TEXTS))[1].numpy().tolist() == [[2, 3], [0, 1]]
+    length, row = editor.outputs
+    editor.insert(row, tf.negative)
+    assert editor.session.run(row, {editor.inputs[0]: TEXTS}).tolist() == [[2, 3], [0, 1]]
+    copy = editor.clone(editor.inputs, [row, length], into="copy")
+    assert editor.session.run(copy[length], {editor.inputs[0]: TEXTS}) == 4
+    editor.mark()
+    editor.save(tmp_path / "out")
+    loaded = tf.saved_model.load(tmp_path / "out").signatures["serving_default"]
+    assert loaded(tf.constant(TEXTS))["row"].numpy().tolist() == [[-2, -3], [0, -1]]
+
+
+@pytest.mark.filterwarnings("ignore:'__call__' of the saved object is unchanged")
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_frozen_model_has_the_path_of_its_vocabulary_in_a_variable_still(
+    paths: Path, tmp_path: Path, *, inline: bool
+) -> None:
+    editor = tgw.edit(paths, trusted=True)
+    notes = editor.freeze(inline=inline).notes
+    assert notes[0] == "'Variable' stays a variable: what fills a table uses it."
+    editor.save(tmp_path / "out")
+    shutil.rmtree(paths)
+    loaded = tf.saved_model.load(tmp_path / "out").signatures["serving_default"]
+    results = loaded(tf.constant(TEXTS))
+    assert results["row"].numpy().tolist() == [[2, 3], [0, 1]]
+    assert results["length"].numpy() == 4

@@ -327,3 +327,16 @@ def test_a_run_without_what_an_untrusted_model_runs_at_loading_names_trust(
     trusted = tgw.edit(tmp_path / "saved", trusted=True)
     assert trusted.probe(Y[1], {"words:0": WORDS})
     assert run(trusted, Y[1:2]) == FILLED[1:2]
+
+
+def test_a_frozen_graph_has_the_scalars_of_a_dense_table_of_a_saved_model(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.float32, -1.0, -10, -11)
+    module.table.insert([1], [2.5])
+    look_up = tf.function(module.table.lookup, input_signature=[tf.TensorSpec([None], tf.int64)])
+    module.look_up = look_up
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=look_up)
+    editor = tgw.edit(tmp_path / "saved")
+    editor.save(tmp_path / "frozen.pb", frozen=True)
+    frozen = tgw.edit(tmp_path / "frozen.pb")
+    assert frozen.session.run(editor.outputs, {frozen.inputs[0]: [1, 2]})[0].tolist() == [2.5, -1.0]

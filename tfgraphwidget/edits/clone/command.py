@@ -64,10 +64,17 @@ from tfgraphwidget.graph import (
     side_effects,
     unused_inputs,
     unused_inputs_notice,
+    unused_slots,
     with_state,
     without_shared,
 )
-from tfgraphwidget.naming import free_name, is_scope_name, known_instead, split_tensor
+from tfgraphwidget.naming import (
+    free_name,
+    is_scope_name,
+    known_instead,
+    names_text,
+    split_tensor,
+)
 from tfgraphwidget.sentences import argument_value, clone_with, either
 from tfgraphwidget.tf_types import ContextDef, Session
 
@@ -408,6 +415,7 @@ class _CloneSource:
     ops: tuple[int, ...]
     variables: tuple[VariableDef, ...]
     inputs: BoundaryInputs
+    unused_slots: tuple[str, ...]
 
     def preview(self, clone: Clone, first_copy: _Copy) -> Preview:
         """Its notice, once a copy was made."""
@@ -445,7 +453,7 @@ class _CloneSource:
 
 
 def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _CloneSource:
-    op_set, shared = copied_ops(index, clone)
+    op_set, shared, slots = copied_ops(index, clone)
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
         raise NotClonable(
@@ -464,18 +472,23 @@ def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Clone
     ops = tuple(sorted(op_set))
     check_size(len(ops), len(clone.scopes))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
-    return _CloneSource(index, ops, variables, boundary_inputs(clone, index, target, ops, shared))
+    unused = tuple(index.names[i] for i in sorted(slots - op_set))
+    inputs = boundary_inputs(clone, index, target, ops, shared)
+    return _CloneSource(index, ops, variables, inputs, unused)
 
 
-def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
-    """The ops that a clone copies, and those it leaves out since the copy goes on sharing their
-    state.
+def copied_ops(
+    index: GraphIndex, clone: Clone
+) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """The ops that a clone copies, those it leaves out since the copy goes on sharing their state,
+    and the slots that it was not asked to copy: `unused_slots` of its selection.
 
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
     """
     taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
     boundary_ops = frozenset(index.op(name) for name in taken_from)
     cut = pairs(index, taken_from)
+    slots: frozenset[int] = frozenset()
     if clone.selection is None:
         inside = between(index, taken_from, clone.outputs).ids
     else:
@@ -485,6 +498,8 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
                 "The selection holds no ops, so there is nothing to copy; select some."
             )
         if clone.variables != "shared":
+            slots = unused_slots(index, inside)
+            inside = frozenset(without_shared(index, inside, slots))
             inside = with_state(index, inside, boundary_ops)
     inside = complete_blocks(index, inside, cut, grow=clone.selection is None)
     op_set = complete_state(index, inside, boundary_ops)
@@ -494,14 +509,14 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
         while not copied <= op_set:  # a loop may bring state along, too
             op_set = complete_state(index, copied, boundary_ops)
             copied = complete_blocks(index, op_set, cut)
-        return copied, frozenset()
+        return copied, frozenset(), slots
     none_own = clone.variables == "shared"
     if none_own:
         rest = without_shared(index, inside, shared)
     else:
         rest = complete_state(index, inside, boundary_ops, shared)
     copied = complete_blocks(index, rest, cut)
-    return copied, frozenset(op_set) - copied
+    return copied, frozenset(op_set) - copied, slots
 
 
 class _Copy:
@@ -551,6 +566,12 @@ class _Copy:
         yield from unused_inputs_notice(
             unused_inputs(self.index, clone.inputs, part), clone.outputs
         )
+        if slots := self.part.unused_slots:
+            are, them = ("is", "it") if len(slots) == 1 else ("are", "them")
+            yield (
+                f"{names_text(slots)} {are} not copied: only ops outside of the part, such as an "
+                f"optimizer's, use {them}."
+            )
         yield from self.copier.dropped
         for old, new in self.library.names.items():
             if old != new and (old in self.library.stateful or not self.copier.stays):

@@ -62,6 +62,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
     unused_inputs_notice,
+    users,
 )
 from tfgraphwidget.naming import colocate, colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
@@ -193,7 +194,15 @@ class Freeze(Command):
         """What the outputs need, with constants in place of variables."""
         index = context.index
         needed = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
-        variables = tuple(_variables_among(index, needed))
+        needed_variables = _variables_among(index, needed)
+        # The path of an asset file is in a variable: what fills a table assigns it at loading.
+        filling = _table_initializers(index, needed) - set(needed)
+        filled_from = [
+            variable.handle
+            for variable in needed_variables
+            if not filling.isdisjoint(users(index, index.ids[variable.handle]))
+        ]
+        variables = tuple(each for each in needed_variables if each.handle not in filled_from)
         values = context.variable_values(variables) if variables else {}
         return convert_variables(
             index,
@@ -201,6 +210,7 @@ class Freeze(Command):
             lambda name, tensor: tensor.CopyFrom(values[name]),
             self.inputs,
             updates=self.updates,
+            keep=filled_from,
             in_function=in_function,
             inline=self.inline,
             lower_control_flow=self.lower_control_flow,
@@ -340,10 +350,7 @@ class StripTraining(Command):
                 "could be distinguished from."
             )
         check_computed(index, self.outputs)
-        needed = _ops_needed_by(index, self.outputs)
-        needed |= _ops_needed_by(
-            index, _names_of_own_ops(index, _variables_among(index, sorted(needed)))
-        )
+        needed = _with_initializers(index, _ops_needed_by(index, self.outputs))
         needed |= {index.op(name) for name in context.arguments}
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
@@ -377,8 +384,15 @@ def _variables_among(index: GraphIndex, ops: Iterable[int]) -> list[VariableDef]
 
 
 def _names_of_own_ops(index: GraphIndex, variables: Iterable[VariableDef]) -> list[str]:
-    """The ops that are there for variables: their initializers, reads and assignments."""
-    return [index.names[op] for variable in variables for op in own_ops(index, variable)]
+    """The ops that are there for variables: their initializers, reads and assignments, and the
+    initial values that their VariableDefs name, which TensorFlow may have put a guard before.
+    """
+    names = []
+    for variable in variables:
+        names += [index.names[op] for op in own_ops(index, variable)]
+        initial_value, _ = split_tensor(variable.initial_value or "")
+        names += [initial_value] if initial_value in index.ids else []
+    return names
 
 
 def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
@@ -404,8 +418,19 @@ def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
 
 def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set[int]:
     """The ops that are there for variables that stay, and all that they need."""
-    remaining = definitions(index, [index.ids[name] for name in variables]).values()
-    return _ops_needed_by(index, _names_of_own_ops(index, remaining))
+    return _with_initializers(index, {index.ids[name] for name in variables})
+
+
+def _with_initializers(index: GraphIndex, ops: Collection[int]) -> set[int]:
+    """Some ops, with those that are there for their variables, and all that these need: an initial
+    value may read another variable.
+    """
+    complete, variables = set(ops), _variables_among(index, sorted(ops))
+    while variables:
+        needed = _ops_needed_by(index, _names_of_own_ops(index, variables)) - complete
+        complete |= needed
+        variables = _variables_among(index, sorted(needed))
+    return complete
 
 
 def _removal_of_rest(

@@ -319,12 +319,14 @@ class ConvertedGraph:
                 f"The frozen graph does not update variables: {names_text(self.cut)} {count} left "
                 "out."
             )
-        if self.remaining_variables:
-            if self.remaining_variables[1:]:
-                what = "they are variables still"
-            else:
-                what = "it is a variable still"
-            notices.append(f"The outputs write {names_text(self.remaining_variables)}, so {what}.")
+        written = {write.variable for write in self.writes}
+        remaining = [name for name in self.remaining_variables if name in written]
+        if remaining:
+            what = "they are variables still" if remaining[1:] else "it is a variable still"
+            notices.append(f"The outputs write {names_text(remaining)}, so {what}.")
+        if others := [name for name in self.remaining_variables if name not in written]:
+            stay = "stay variables" if others[1:] else "stays a variable"
+            notices.append(f"{names_text(others)} {stay}: what fills a table uses it.")
         return notices
 
 
@@ -357,6 +359,7 @@ def convert_variables(
     inputs: Iterable[str] = (),
     *,
     updates: Updates = "drop",
+    keep: Collection[str] = (),
     in_function: bool = False,
     ways_out: tuple[str, str] = _WAYS_OUT,
     inline: bool = False,
@@ -372,6 +375,7 @@ def convert_variables(
         updates: Whether a variable that a function writes and reads is refused, or what is written
             stays a variable, or becomes a constant that nothing updates. What an op of a graph
             writes, and no function, is not refused.
+        keep: The handle ops of other variables that stay variables.
         in_function: Whether the graph is the body of a function, which is called again and again.
         ways_out: How a variable that is refused stays one, and how it becomes a constant
             nevertheless.
@@ -391,7 +395,7 @@ def convert_variables(
     ops = np.flatnonzero(need).tolist()
     nodes = [index.nodes[i] for i in ops]
     writes = find_writes(index, nodes, values)
-    remaining_variables = tuple(writes) if updates == "keep" else ()
+    remaining_variables = (*(writes if updates == "keep" else ()), *keep)
     values = {name: value for name, value in values.items() if name not in remaining_variables}
     functions = FunctionSpecializer(index)
     rewriting = ValueRewriter(nodes, dict(values), naming, functions)

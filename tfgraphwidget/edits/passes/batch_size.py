@@ -16,7 +16,7 @@ from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, GraphIndex, Shape
+from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, Shape
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.sentences import argument_value, editor_call, either
 
@@ -67,7 +67,7 @@ class ChangeBatchSize(Command):
                 + f" is no batch size; give a number from 1 to {_MOST - 1:,}, or None for any."
             )
         index = context.index
-        ops, others = _batch_inputs(index, self.inputs)
+        ops, others, parts = _batch_inputs(context, self.inputs)
         rewriter = ConsumerRewriter(index)
         for op in ops:
             shape, (dtype, *_) = index.shape(op, 0), index.dtypes(op)
@@ -80,6 +80,11 @@ class ChangeBatchSize(Command):
         if others:
             patch = patch.with_notes(
                 f"{names_text([index.names[op] for op in others])} stay what they are."
+            )
+        if parts:
+            patch = patch.with_notes(
+                f"{names_text([index.names[op] for op in parts])} stay what they are: they are "
+                "parts of sparse or ragged inputs, and have no row for each of the batch."
             )
         old = {shape[0] for op in ops if (shape := index.shape(op, 0))}
         sizes = tuple(
@@ -102,13 +107,19 @@ class ChangeBatchSize(Command):
         try:
             replace(self, size=twice).plan(context)
         except GraphEditError as error:
-            clause = error.why.clause.partition("; choose")[0].removesuffix(".")
-            return (f"A batch of {twice:,} fails when it runs: {clause}.",)
+            # A variable that has the old size is in a note of its own.
+            clause = error.why.clause.partition(". Variable")[0].partition("; choose")[0]
+            return (f"A batch of {twice:,} fails when it runs: {clause.removesuffix('.')}.",)
         return ()
 
 
-def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int], list[int]]:
-    """The placeholders that have the batch size first, and the other ones of known rank."""
+def _batch_inputs(
+    context: PlanContext, inputs: tuple[str, ...]
+) -> tuple[list[int], list[int], list[int]]:
+    """The placeholders that have the batch size first, the other ones of known rank, and those that
+    are parts of sparse or ragged inputs.
+    """
+    index = context.index
     if inputs:
         ops = [index.op(split_tensor(name)[0]) for name in inputs]
         bad = next(
@@ -125,21 +136,38 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
                 "dimension; " + either("leave it out of inputs=.", "leave inputs empty."),
                 [index.names[bad]],
             )
-        return ops, []
+        return ops, [], []
+    parts = _parts_of_inputs(context)
     shapes: dict[int, Shape] = {}
     for op, kind in enumerate(index.types):
-        if (
+        if op not in parts and (
             kind in REQUIRED_PLACEHOLDERS
             and index.dtypes(op)[0] not in HANDLE_DTYPES
             and index.shape(op, 0)
         ):
             shapes[op] = index.shape(op, 0)
     if not shapes:
+        which = "no input but parts of sparse or ragged ones" if parts else "no input"
         raise GraphEditError(
-            "change_batch_size: no input has a first dimension; use "
+            f"change_batch_size: {which} has a first dimension; use "
             + editor_call("passes.set_input")
             + "."
         )
     first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
     ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]
-    return ops, [op for op in shapes if op not in ops]
+    return ops, [op for op in shapes if op not in ops], sorted(parts)
+
+
+def _parts_of_inputs(context: PlanContext) -> set[int]:
+    """The placeholders that are parts of sparse or ragged inputs, such as the places and the values
+    of a sparse tensor: there are as many of them as there are values.
+    """
+    index = context.index
+    names = {split_tensor(tensor)[0] for tensor in context.composite_parts}
+    for name in index.names:
+        # As tf.compat.v1.sparse_placeholder names them.
+        whole, _, part = name.rpartition("/")
+        if part == "indices" and {f"{whole}/values", f"{whole}/shape"} <= index.ids.keys():
+            names |= {name, f"{whole}/values", f"{whole}/shape"}
+    ops = {index.ids[name] for name in names if name in index.ids}
+    return {op for op in ops if index.types[op] in REQUIRED_PLACEHOLDERS}

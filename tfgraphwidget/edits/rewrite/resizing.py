@@ -21,8 +21,10 @@ from tfgraphwidget.edits.patch import NodeChange, Patch, Report, StaleConstant, 
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
+from tfgraphwidget.edits.rewrite.list_elements import ListElements
 from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
 from tfgraphwidget.edits.rewrite.stale_shapes import SHAPE_MAKERS, stale_constants
+from tfgraphwidget.edits.rewrite.state_rows import OldRows, old_rows
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     BRANCHES,
@@ -116,6 +118,7 @@ class Resizing:
         self.index = self._with_shapes_of_calls(patch)
         base, arguments = patch, {split_tensor(name)[0] for name in self.context.arguments}
         original = self._after(base)
+        elements = ListElements(self.context, original)
         stale: dict[_Place, StaleConstant] = {}
         arrays: dict[str, NodeChange] = {}
         for _ in range(_ROUNDS):
@@ -131,6 +134,8 @@ class Resizing:
                 for place, one in sizes.items()
                 if one.proposed is not None or (one.op, one.consumer) not in readers
             }
+            if self.fix:
+                sizes |= {_place(one): one for one in elements.known_sizes(changes)}
             resized = self._resized_arrays(base, changes)
             is_same = (not self.fix or sizes == stale) and resized == arrays
             stale, arrays = sizes, resized
@@ -151,15 +156,20 @@ class Resizing:
         fixed = [one for one in stale.values() if self.fix and one.proposed is not None]
         unresolved = tuple(one for one in stale.values() if one not in fixed)
         calls = self._calls.values()
+        rows_of_variables = tuple(old_rows(original, changes))
         refusal = next((call.refusal for call in calls if call.refusal is not None), refusal)
         if refusal is not None:
             unresolved += tuple(
                 one for call in calls for one in call.constants if not call.functions
             )
-            raise self._explain_refusal(refusal, unresolved)
+            raise self._explain_refusal(refusal, unresolved, rows_of_variables)
         inside = dict.fromkeys(one for call in calls for one in call.constants)
         notes = dict.fromkeys(
-            (*_notes(unresolved, fixed), *(note for call in calls for note in call.notes))
+            (
+                *_notes(unresolved, fixed),
+                *(each.note() for each in rows_of_variables),
+                *(note for call in calls for note in call.notes),
+            )
         )
         patch = self._with_calls(patch)
         return replace(
@@ -421,9 +431,16 @@ class Resizing:
     # What is said
 
     def _explain_refusal(
-        self, refusal: GraphEditError, unresolved: tuple[StaleConstant, ...]
+        self,
+        refusal: GraphEditError,
+        unresolved: tuple[StaleConstant, ...],
+        rows_of_variables: tuple[OldRows, ...],
     ) -> GraphEditError:
-        """The refusal, which names constants that hold an old size."""
+        """The refusal, which names constants and variables that hold an old size."""
+        variable = next((each for each in rows_of_variables if each.consumer in refusal.ops), None)
+        if variable is not None:
+            why = refusal.why.clause.partition("; choose")[0].removesuffix(".")
+            return GraphEditError(why + ". " + variable.note(), [variable.variable, *refusal.ops])
         if not unresolved or "still hold" in refusal.why:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))

@@ -54,7 +54,7 @@ SHAPE_MAKERS: dict[str, int] = {
     "TruncatedNormal": 0,
 }
 # Ops of lists: the input that says the shape of the elements. It may leave sizes open.
-_ELEMENT_SHAPES = {
+ELEMENT_SHAPES = {
     "EmptyTensorList": 0,
     "TensorListGather": 2,
     "TensorListGetItem": 2,
@@ -602,11 +602,11 @@ def _segments(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """Sizes of the elements of a list, which no static shape gives: they are left open."""
-    sizes = consumer.sizes(_ELEMENT_SHAPES[consumer.index.types[consumer.op]])
+    sizes = consumer.sizes(ELEMENT_SHAPES[consumer.index.types[consumer.op]])
     old = {was for _, was, _ in consumer.changes.sizes}
     for k, entry in enumerate(sizes):
         if entry.value in old:
-            yield consumer.stale(_ELEMENT_SHAPES[consumer.index.types[consumer.op]], sizes, k, -1)
+            yield consumer.stale(ELEMENT_SHAPES[consumer.index.types[consumer.op]], sizes, k, -1)
 
 
 def _parts(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -838,7 +838,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
 # Ops that need not read a tensor that has another shape.
 _ANYWHERE: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     **dict.fromkeys(SHAPE_MAKERS, _shape_maker),
-    **dict.fromkeys(_ELEMENT_SHAPES, _element_shape),
+    **dict.fromkeys(ELEMENT_SHAPES, _element_shape),
     **dict.fromkeys(CONSTANTS, _uniform_constant),
     "StridedSlice": _part_of_shape,
 }

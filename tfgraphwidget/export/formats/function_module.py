@@ -70,7 +70,7 @@ def save_function(path: Path, request: ExportRequest, function: FunctionToExport
         try:
             signatures = {name: module.signature for name, module in exported.items()}
             tf.saved_model.save(first, str(path), signatures=signatures)
-        except (AssertionError, TypeError, ValueError) as error:
+        except (AssertionError, KeyError, TypeError, ValueError) as error:
             raise GraphEditError(
                 f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a "
                 "'.pb' instead."

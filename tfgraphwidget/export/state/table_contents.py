@@ -10,8 +10,10 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     FILLED_BY_RUNNING,
+    INSERTION,
     REQUIRED_PLACEHOLDERS,
     TABLE,
+    TABLE_CONTENT,
     GraphIndex,
     Mask,
     by_key,
@@ -144,8 +146,8 @@ def _imports(
     for k, (table, op) in enumerate(exports.items()):
         content, kind = read[2 * k : 2 * k + 2], "LookupTableImportV2"
         if index.types[index.ids[table]] == _DENSE_TABLE:
-            content, kind = _entries(index, index.ids[table], content, run), "LookupTableInsertV2"
-        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", used_names), op=kind)
+            content, kind = _entries(index, index.ids[table], content, run), INSERTION
+        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/{TABLE_CONTENT}", used_names), op=kind)
         dtypes = [index.nodes[op].attr[key].type for key in ("Tkeys", "Tvalues")]
         node.attr["Tin"].type, node.attr["Tout"].type = dtypes
         node.input.append(table)
@@ -179,5 +181,7 @@ def _entries(
     rows = keys.reshape(len(keys), -1)
     is_entry = [(rows != np.reshape(unused, (1, -1))).any(axis=1) for unused in (empty, deleted)]
     entries = np.flatnonzero(is_entry[0] & is_entry[1])
-    value_shape = [dim.size for dim in node.attr["value_shape"].shape.dim]
+    # A SavedModel leaves an attribute of the default value out, and reading it would add it.
+    has_shape = "value_shape" in node.attr
+    value_shape = [dim.size for dim in node.attr["value_shape"].shape.dim] if has_shape else []
     return keys[entries], np.reshape(buckets[1], (-1, *value_shape))[entries]

@@ -60,6 +60,8 @@ class Gradient:
             captured = [
                 find(copy, item) if isinstance(item, str) else item for item in self.captured
             ]
+            if op is None:
+                captured = [_captured_variable(tensor) for tensor in captured]
             # TensorFlow passes None for an output on which nothing depends.
             output_gradients = [
                 _zeros(argument) if tensor is None else tensor
@@ -110,6 +112,19 @@ def register_refusal(name: str, function: str = "") -> None:
 def _register(name: str, gradient: Callable[..., object]) -> None:
     """Register a gradient, which `tf.saved_model.save` would convert by autograph."""
     tf.RegisterGradient(name)(tf.autograph.experimental.do_not_convert(gradient))
+
+
+def _captured_variable(tensor: Tensor) -> Tensor:
+    """The variable's own handle, where a tensor is what a function has for one that it captures.
+
+    `tf.saved_model.save` finds no other variable that a gradient captures.
+    """
+    captures = getattr(getattr(tensor, "graph", None), "captures", ())
+    if tensor.dtype == tf.resource:
+        for outside, inside in captures:
+            if inside is tensor:
+                return _captured_variable(outside)
+    return tensor
 
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:

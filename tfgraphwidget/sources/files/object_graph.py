@@ -31,11 +31,7 @@ def object_variables(
         op: saved_nodes[k].variable
         for op, k in _bound_by_calls(meta.object_graph_def, nodes).items()
     }
-    by_name = {
-        saved_variable.variable.name: saved_variable.variable
-        for saved_variable in meta.object_graph_def.nodes
-        if _is_variable(saved_variable)
-    }
+    by_name = {op: saved_nodes[k].variable for op, k in _named_as(saved_nodes, nodes).items()}
     index = build(nodes)
     variables = []
     saved_names = {}
@@ -100,14 +96,27 @@ def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, i
     """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by
     object.
     """
-    saved_objects = meta.object_graph_def.nodes
+    by_name = _named_as(meta.object_graph_def.nodes, nodes)
+    return {**by_name, **_bound_by_calls(meta.object_graph_def, nodes)}
+
+
+def _named_as(saved_objects: Sequence[SavedObject], nodes: Sequence[NodeDef]) -> dict[str, int]:
+    """Handle op -> number of the saved variable of its name, dtype and shape.
+
+    TensorFlow keeps the path of an asset file in one more variable, and names ops in the order in
+    which it makes them: the path is in "Variable" then, and the value of a variable of that name in
+    "Variable_1".
+    """
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
-    by_op = {
-        node.name: by_name[node.name]
-        for node in nodes
-        if node.op in HANDLES and node.name in by_name
-    }
-    return {**by_op, **_bound_by_calls(meta.object_graph_def, nodes)}
+    numbers = {}
+    for node in nodes:
+        if node.op in HANDLES and node.name in by_name:
+            saved = saved_objects[by_name[node.name]].variable
+            has_dtype = "dtype" not in node.attr or node.attr["dtype"].type == saved.dtype
+            has_shape = "shape" not in node.attr or node.attr["shape"].shape == saved.shape
+            if has_dtype and has_shape:
+                numbers[node.name] = by_name[node.name]
+    return numbers
 
 
 def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, ...]:

@@ -75,6 +75,18 @@ class CallStructure:
         )
 
     @property
+    def is_part_of_composite(self) -> tuple[bool, ...]:
+        """For each tensor that the function takes whether it is a part of a sparse or ragged
+        value.
+        """
+        specs = tf.nest.flatten([self.specs[parameter.name] for parameter in self.parameters])
+        return tuple(
+            not isinstance(spec, tf.TensorSpec)
+            for spec in specs
+            for _ in _leaves(spec, tf.TensorSpec)
+        )
+
+    @property
     def parameters_with_tensors(self) -> tuple[str, ...]:
         """The names of the parameters that are tensors or have some in them, in order."""
         return tuple(p.name for p in self.parameters if _leaves(self.specs[p.name], tf.TensorSpec))
