@@ -583,6 +583,30 @@ def test_a_training_step_does_not_run_for_what_reads_a_variable_after_it() -> No
 # What one graph cannot do
 
 
+def test_variables_that_a_checkpoint_lacks_are_left_out_where_no_output_needs_them(
+    tmp_path: Path,
+) -> None:
+    """A checkpoint of what is trained alone: without averages, say."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, X.shape, name="x")
+        w, average = (v1.get_variable(name, initializer=np.ones(4)) for name in ("w", "average"))
+        tf.multiply(x, tf.cast(w, tf.float32), name="y")
+        tf.multiply(average, 2.0, name="twice")
+        session.run(w.initializer)
+        v1.train.Saver([w]).save(session, str(tmp_path / "model"))
+    one, other = (
+        tgw.edit(tmp_path / "model.meta", checkpoint=tmp_path / "model") for _ in range(2)
+    )
+    found = one.compare({"x:0": X}, other, "all")
+    assert not found
+    assert "y:0" in found.matched
+    lacking = found.not_compared["of which one graph has no value"]
+    assert {"average:0", "twice:0"} <= set(lacking)
+    without = tgw.edit(tmp_path / "model.meta")
+    with pytest.raises(GraphEditError, match="comes without values"):
+        without.compare({"x:0": X}, other, "all")
+
+
 def test_graphs_without_a_common_tensor_are_refused() -> None:
     one, other = tf.Graph(), tf.Graph()
     with one.as_default():

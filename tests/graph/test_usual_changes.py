@@ -157,6 +157,18 @@ def test_a_frozen_graph_differs_by_being_frozen(live: Any, frozen: GraphDef) -> 
     assert back.startswith("not frozen: 6 constants became variables; ")
 
 
+def test_functions_that_nothing_calls_are_left_out_of_a_frozen_graph(
+    live: Any, frozen: GraphDef
+) -> None:
+    """A training graph keeps those that its gradients have replaced."""
+    before = v1.GraphDef()
+    before.CopyFrom(live._core.source.graph.as_graph_def())
+    before.library.function.add().signature.name = "cond_true_7"
+    found = tgw.edit(frozen).diff(before)
+    assert found.functions.removed == ("cond_true_7",)
+    assert not found.rest
+
+
 def test_what_freezing_does_not_explain_is_still_said(live: Any, frozen: GraphDef) -> None:
     other = changes.copy_of(frozen)
     next(n for n in other.node if n.name == "conv").attr["padding"].s = b"VALID"

@@ -140,14 +140,21 @@ def print_diff(options: argparse.Namespace) -> int:
     check_sources(options.before, options.after)
     with progress_bar():
         how = {"signature": options.signature, "tags": options.tags}
+        checkpoints = options.checkpoint or [None]
+        if len(checkpoints) > 2:
+            raise GraphEditError("--checkpoint takes one prefix, or that of A and that of B.")
         ignore: Any = tuple(filter(None, (options.ignore or "").split(",")))
-        after = _open_editor(argparse.Namespace(file=options.after, **how))
+        after = _open_editor(
+            argparse.Namespace(file=options.after, checkpoint=checkpoints[-1], **how)
+        )
         before: object = options.before
         opened = None
         if options.signature is None:
             after.view.leave(0)
-        if any(how.values()) or options.html or options.feeds:
-            opened = _open_editor(argparse.Namespace(file=options.before, **how))
+        if any((*how.values(), options.checkpoint, options.html, options.feeds)):
+            opened = _open_editor(
+                argparse.Namespace(file=options.before, checkpoint=checkpoints[0], **how)
+            )
             if options.signature is None:
                 opened.view.leave(0)
             before = opened
@@ -164,7 +171,8 @@ def print_diff(options: argparse.Namespace) -> int:
             difference = _write_page(options, before, after, ignore, comparison)
         else:
             difference = after.diff(before, values=options.values, ignore=ignore)
-    difference = replace(difference, between=(options.before, options.after))
+    # What was asked for is all that was compared.
+    difference = replace(difference, between=(options.before, options.after), function="")
     return _print_difference(options, difference, comparison)
 
 

@@ -126,6 +126,17 @@ class Side:
             if ops.any()
         )
 
+    @property
+    def without_values(self) -> Mask:
+        """The ops that need a variable that has no value: Keras exports such ones, which nothing
+        else reads.
+        """
+        index = self.index
+        handles = np.flatnonzero(of_type(index, HANDLES.__contains__)).tolist()
+        values = self.run.weights([index.names[op] for op in handles])
+        missing = [op for op in handles if index.names[op] not in values]
+        return forward(index, missing)
+
     def obstacle(self, tensor: str) -> str:
         """Why a tensor is not computed; "" if it is."""
         if tensor in self.feeds:

@@ -520,8 +520,21 @@ def navigator_of(model: object) -> Navigator | None:
 
 def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Collection[str]]:
     """The outputs of the signature of each source where the other one has no signature, so that it
-    can be only one of them.
+    can be only one of them; and of those that both have where one has others.
     """
+    names = [{signature.name for signature in source.signatures} for source in (before, after)]
+    common = names[0] & names[1]
+    if common and names[0] != names[1]:
+        one, other = (
+            {
+                tensor
+                for signature in source.signatures
+                if signature.name in common
+                for _, tensor in signature.outputs
+            }
+            for source in (before, after)
+        )
+        return one, other
     outputs = (
         () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
         for one, other in ((before, after), (after, before))

@@ -45,7 +45,7 @@ DIFFERS = ("", "added", "changed", "removed", "renamed")
 """How an op may differ, by the number that a drawing has for it."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
-_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"_?\d+")  # of functions and layers, which TensorFlow and Keras count
 FUNCTIONS_CONSUMER = (
     12  # min_consumer of graphs with functions; all of TensorFlow read it since 2015
 )
@@ -413,6 +413,17 @@ class Difference:
         """The versions that differ, in a line; "" if none does."""
         return f"versions: {', '.join(map(str, self.versions))}" if self.versions else ""
 
+    def _further_inside(self) -> list[Inside]:
+        """What is not explained in functions, without the names that differ as they do around
+        them.
+        """
+        here = {renamed_parts(*pair) for pair in self.renamed}
+        further = []
+        for path, inner in self.inside:
+            renamed = tuple(pair for pair in inner.renamed if renamed_parts(*pair) not in here)
+            further.append(Inside(path, replace(inner, renamed=renamed)))
+        return [each for each in further if each.difference.rest]
+
     def __repr__(self) -> str:
         if not self:
             whole = (
@@ -458,7 +469,7 @@ class Difference:
             if items_found
             for line in _item_lines(title, len(items_found), items)
         ]
-        inside = [each for each in self.inside if each.difference.rest]
+        inside = self._further_inside()
         for path, difference in inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
         more = [f"in {len(inside) - _MOST:,} more functions"] if len(inside) > _MOST else []
@@ -760,12 +771,12 @@ class GraphComparison:
                 yield OpPair(new_names[j], name, EVIDENCE[evidence])
 
     def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
-        """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
-        the number of the function.
+        """Whether two names are those of an argument, and differ by numbers: they are made of
+        those of functions and layers, which are counted.
         """
         was, now = pair
         is_argument = self.arguments.get(was) == now
-        return is_argument and _DIGITS.sub("", was) == _DIGITS.sub("", now)
+        return is_argument and _NUMBERS.sub("", was) == _NUMBERS.sub("", now)
 
     def _inside(self) -> Iterator[Inside]:
         """The differences of functions that ops of both graphs call; those of each two functions
@@ -809,14 +820,13 @@ class GraphComparison:
                 is_paired = len(one_body.arguments) == len(other_body.arguments)
                 places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
                 arguments = dict(places) if is_paired else {}
-                changes = GraphComparison(
+                comparison = GraphComparison(
                     match_graphs(one_body.graph, other_body.graph, arguments),
                     *(self._bodies, self._compared, self._assets, arguments),
-                ).difference(whole_library=False)
-                changes = replace(
-                    changes,
-                    changed=(*changes.changed, *self._results(pair, bodies, dict(changes.renamed))),
                 )
+                changes = comparison.difference(whole_library=False)
+                results = self._results(pair, bodies, comparison.renamed)
+                changes = replace(changes, changed=(*changes.changed, *results))
                 if (
                     changes.added
                     or changes.removed
@@ -838,6 +848,9 @@ class GraphComparison:
             _results_of(graph.extras.function(name), body)
             for graph, name, body in zip((self.before, self.after), functions, bodies, strict=True)
         )
+        if len(before) == len(after):
+            # A call takes results by their places: their names have those of scopes in them.
+            before = dict(zip(after, before.values(), strict=True))
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
             old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
@@ -921,8 +934,10 @@ class GraphComparison:
         if name == _VALUE:
             return self._is_same_asset(i, j)
         if name == _BESIDE:
-            was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
-            return was == set(colocated_with(self.after.nodes[j]))
+            ids, ids_now = self.before.ids, self.after.ids  # a function names ops around it
+            beside = (op for op in colocated_with(self.before.nodes[i]) if op in ids)
+            was = {self.renamed.get(op, op) for op in beside}
+            return was == {op for op in colocated_with(self.after.nodes[j]) if op in ids_now}
         if name == _FRAME:
             return self._is_same_frame(i, j)
         keeps = (
@@ -987,12 +1002,14 @@ class GraphComparison:
 
 
 def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:
-    """The tensors that a function returns, by their keys, with the names that its arguments have in
-    its body.
+    """The tensors that a function returns, by their keys in their order, with the names that its
+    arguments have in its body.
     """
     raw_names = (argument.name for argument in function.signature.input_arg)
     names = dict(zip(raw_names, body.arguments, strict=True))
-    return {key: names.get(text, text) for key, text in function.ret.items()}
+    keys = (result.name for result in function.signature.output_arg)
+    texts = {key: function.ret[key] for key in keys}
+    return {key: names.get(text, text) for key, text in texts.items()}
 
 
 def _frame(entrance: NodeDef) -> bytes:

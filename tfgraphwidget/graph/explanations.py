@@ -266,10 +266,11 @@ class _Side:
             return {}
         remaining = [node for op, node in enumerate(index.nodes) if op not in self.causes]
         called = reachable_functions(index.functions, index.extras, remaining)
-        # A library that inlining leaves empty has no functions either that no op called.
+        # A library that inlining leaves empty has no functions either that no op called; nor has
+        # that of a frozen graph.
         functions: Iterable[str] = (
             sorted(index.functions)
-            if change in (INLINED, CONVERTED)
+            if change in (INLINED, CONVERTED, FROZEN)
             else reachable_functions(index.functions, index.extras, nodes)
         )
         return {name: None for name in functions if name not in called}

@@ -29,6 +29,7 @@ of them is as good as the next.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
@@ -67,7 +68,7 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state, stateful
 from tfgraphwidget.graph.tensor_values import tensor_array
-from tfgraphwidget.naming import last_part
+from tfgraphwidget.naming import enclosing_scopes, last_part
 from tfgraphwidget.tf_types import TensorProto
 
 Labels = npt.NDArray[np.uint64]
@@ -141,6 +142,7 @@ CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
 MOST_ALIKE = 32  # ops beside a pair that are compared by what is beside them: each costs its edges
+NUMBERED = re.compile(r"_\d+$")  # what TensorFlow adds to a name that is taken
 AMBIGUOUS = -1  # in place of an op: there are several
 FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
@@ -245,8 +247,12 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     unlike = (
         *_waiting_for_others(before, after, forward),
         *_calls_and_results(before, after, forward),
-        *(() if before.origin is after.origin else _reads_of_others(before, after, forward)),
     )
+    if before.origin is not after.origin:
+        unlike += (
+            *_reads_of_others(before, after, forward),
+            *_numbered_calls_of_others(before, after, forward),
+        )
     forward[[i for i in unlike if i not in pairs]] = -1
     return forward
 
@@ -295,6 +301,18 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
     there = forward[paired]
     is_other = (calls[0][paired] & results[1][there]) | (results[0][paired] & calls[1][there])
     return [int(op) for op in paired[is_other]]
+
+
+def _numbered_calls_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The calls that read others and that TensorFlow has named: "StatefulPartitionedCall_1" counts
+    the calls before it, and each signature of a file is one.
+    """
+    is_call = of_type(before, FUNCTION_CALLS.__contains__)
+    if not is_call.any():
+        return []
+    others = is_call & ops_with_other_inputs(before, after, forward)
+    calls = np.flatnonzero(others).tolist()
+    return [i for i in calls if NUMBERED.sub("", last_part(before.names[i])) == before.types[i]]
 
 
 def _reads_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
@@ -684,6 +702,7 @@ class _TwoGraphs:
             self.pair(self.with_one_value(), STRUCTURE)
             self.pair(self.with_same_readers(), STRUCTURE)
         elif not level.rounds:
+            self.pair(self.with_same_name_in_scope(), NAME)
             for scopes in PREFIXES:
                 self.pair(self.with_same_tail(*scopes), NAME)
         for own_names in (True, False):
@@ -710,9 +729,45 @@ class _TwoGraphs:
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
         pairs = _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
-        indexes, forward = (self.before.index, self.after.index), self.before.pair
-        there = set(forward.tolist()) if pairs else set[int]()
-        return [pair for pair in pairs if not _read_others(*indexes, forward, there, pair)]
+        if not pairs:
+            return pairs
+        forward = self.before.pair.copy()
+        forward[[a for a, _ in pairs]] = [b for _, b in pairs]  # what is read may be among them
+        graphs = self.before.index, self.after.index
+        there = set(forward.tolist())
+        return [pair for pair in pairs if not _read_others(*graphs, forward, there, pair)]
+
+    def with_same_name_in_scope(self) -> list[Pair]:
+        """The ops of one kind and of one name in scopes whose other ops are pairs: those that are
+        alike but for the names of scopes.
+        """
+        scopes, before, after = self._scopes_there(), self.before, self.after
+        here: dict[Hashable, int] = {}
+        for op in np.flatnonzero(before.unpaired).tolist():
+            name = before.index.names[op]
+            scope = next((s for s in reversed([*enclosing_scopes(name)]) if s in scopes), "")
+            if scope:
+                key = before.kinds[op], scopes[scope] + name[len(scope) :]
+                here[key] = AMBIGUOUS if key in here else op
+        free = np.flatnonzero(after.unpaired).tolist()
+        return _common(here, {(after.kinds[op], after.index.names[op]): op for op in free})
+
+    def _scopes_there(self) -> dict[str, str]:
+        """The scopes that have unpaired ops, with the scope in which most pairs of each are."""
+        names, other_names = self.before.index.names, self.after.index.names
+        unpaired = np.flatnonzero(self.before.unpaired).tolist()
+        wanted = {scope for op in unpaired for scope in enclosing_scopes(names[op])}
+        counts = defaultdict[str, Counter[str]](Counter)
+        for op in np.flatnonzero(~self.before.unpaired).tolist() if wanted else ():
+            scope, _, own = names[op].rpartition("/")
+            other, _, other_own = other_names[self.before.pair[op]].rpartition("/")
+            while scope and other and own == other_own:
+                if scope in wanted:
+                    counts[scope][other] += 1
+                scope, _, own = scope.rpartition("/")
+                other, _, other_own = other.rpartition("/")
+        most = {scope: count.most_common(1)[0] for scope, count in counts.items()}
+        return {scope: other for scope, (other, n) in most.items() if 2 * n > counts[scope].total()}
 
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""

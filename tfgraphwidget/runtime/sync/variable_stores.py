@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.sources import (
     CONCRETE,
     FUNCTION,
@@ -511,8 +512,14 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
 
 def _file_store(title: str, stored_data: StoredData, variables: Iterable[VariableDef]) -> FileStore:
     """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of
-    its objects.
+    its objects. Raises SessionRefused for variables without any.
     """
+    variables = tuple(variables)
+    if variables and not stored_data.has_values:
+        raise SessionRefused(
+            f"{title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
+            [variable.handle for variable in variables],
+        )
     by_key: dict[str, VariableDef] = {}
     for variable in variables:
         key = stored_data.key(variable.handle)
