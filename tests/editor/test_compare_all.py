@@ -145,6 +145,8 @@ def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
     first = editor.compare({feed: rows}, recurrent("tanh"), "all").first_divergence
     assert first is not None
     assert (first.op_type, first.round, len(first.path)) == ("Softsign", 1, 1)
+    assert f"in {first.path[0]!r} of {first.calls[0]!r}, in round 1" in repr(first)
+    assert first.calls[0].endswith("/while")
     assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
 
 
@@ -660,6 +662,21 @@ def test_a_feed_has_the_name_of_either_graph() -> None:
     assert not editor.compare({"input": X}, named("input"), "all")
     assert editor.compare({"input:0": X}, named("input", 2.0), "all")
     assert not editor.compare({"x": X}, named("input"))
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (X, r"'x:0' of .* has shape \(3, 5\), and the value has \(3, 4\); give one that both"),
+        ([[1, 2], [3]], "'x:0' is no array, as its rows have different lengths"),
+    ],
+)
+def test_a_value_that_one_graph_does_not_take_is_refused_in_a_sentence(
+    value: Any, sentence: str
+) -> None:
+    wider = graph_of(lambda x: x[:, :4], shape=(3, 5))
+    with pytest.raises(GraphEditError, match=sentence):
+        tgw.edit(graph_of(tf.nn.relu)).compare({"x:0": value}, wider, "all")
 
 
 def test_a_feed_that_one_graph_does_not_take_is_refused_in_a_sentence() -> None:

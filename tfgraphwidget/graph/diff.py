@@ -413,17 +413,6 @@ class Difference:
         """The versions that differ, in a line; "" if none does."""
         return f"versions: {', '.join(map(str, self.versions))}" if self.versions else ""
 
-    def _further_inside(self) -> list[Inside]:
-        """What is not explained in functions, without the names that differ as they do around
-        them.
-        """
-        here = {renamed_parts(*pair) for pair in self.renamed}
-        further = []
-        for path, inner in self.inside:
-            renamed = tuple(pair for pair in inner.renamed if renamed_parts(*pair) not in here)
-            further.append(Inside(path, replace(inner, renamed=renamed)))
-        return [each for each in further if each.difference.rest]
-
     def __repr__(self) -> str:
         if not self:
             whole = (
@@ -469,7 +458,7 @@ class Difference:
             if items_found
             for line in _item_lines(title, len(items_found), items)
         ]
-        inside = self._further_inside()
+        inside = [each for each in self.inside if each.difference.rest]
         for path, difference in inside[:_MOST]:
             rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
         more = [f"in {len(inside) - _MOST:,} more functions"] if len(inside) > _MOST else []
@@ -780,10 +769,11 @@ class GraphComparison:
 
     def _inside(self) -> Iterator[Inside]:
         """The differences of functions that ops of both graphs call; those of each two functions
-        once.
+        once, without names that differ as those around the call do.
         """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
+        around = {renamed_parts(*pair) for pair in self.renamed.items()}
         one, other = self.attributes
         for i, j in enumerate(self.pair):
             references = (
@@ -826,7 +816,13 @@ class GraphComparison:
                 )
                 changes = comparison.difference(whole_library=False)
                 results = self._results(pair, bodies, comparison.renamed)
-                changes = replace(changes, changed=(*changes.changed, *results))
+                changes = replace(
+                    changes,
+                    changed=(*changes.changed, *results),
+                    renamed=tuple(
+                        pair for pair in changes.renamed if renamed_parts(*pair) not in around
+                    ),
+                )
                 if (
                     changes.added
                     or changes.removed

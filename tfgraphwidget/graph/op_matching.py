@@ -664,32 +664,54 @@ class _TwoGraphs:
 
     def check_names(self, certain: Collection[str]) -> None:
         """Where many ops of one name are something else, let names count only for ops that no
-        others are: "Conv2D_3" counts the ops before it, and shifts with these. The partners of
-        `certain` ops are known.
+        others are: "Conv2D_3" counts the ops before it, and shifts with these. Where few are, but
+        constants have changed places, do so if fewer ops differ then. The partners of `certain` ops
+        are known.
         """
         before, after, pair = self.before, self.after, self.before.pair
-        paired = pair >= 0
-        is_other = ops_with_other_inputs(before.index, after.index, pair)
-        for i in np.flatnonzero(paired).tolist():
-            here, there = before.index.nodes[i], after.index.nodes[pair[i]]
-            is_other[i] |= here.op != there.op or (here.op in CONSTANTS and here != there)
-        count = paired.sum()
+        is_other, count = self._others(), (pair >= 0).sum()
         few = min(FEW_OTHERS, max(FEWEST_OTHERS, THIRD * count))
-        if is_other.sum() <= max(few, OTHERS * count):
+        are_many = is_other.sum() > max(few, OTHERS * count)
+        if not (are_many or self._are_exchanged(np.flatnonzero(is_other).tolist())):
             return  # an edit, say: its author knows an op by its name
-        ops = np.flatnonzero(paired).tolist()
+        differences = is_other.sum() + before.unpaired.sum()
+        pairs_by_name = pair.copy(), after.pair.copy(), self.evidence.copy()
+        ops = np.flatnonzero(pair >= 0).tolist()
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
-        is_first = True
+        labeled: list[Pair] = []
         for rounds in (FAR, 3, 1):
             # Not beside the certain ones alone: there is what was inserted.
-            pairs = self.with_unique_label(rounds, own_names=False, everywhere=is_first)
-            is_first &= not pairs
+            pairs = self.with_unique_label(rounds, own_names=False, everywhere=not labeled)
             self.pair(pairs, STRUCTURE)
-            self.pair_neighbors(own_names=False, start=pairs)
+            labeled += pairs
+        self.pair_neighbors(own_names=False, start=labeled)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
+        if not are_many and self._others().sum() + before.unpaired.sum() >= differences:
+            pair[:], after.pair[:], self.evidence[:] = pairs_by_name
+
+    def _others(self) -> Mask:
+        """The ops of the first graph that are something else than their partners."""
+        before, after, pair = self.before.index, self.after.index, self.before.pair
+        is_other = ops_with_other_inputs(before, after, pair)
+        for i in np.flatnonzero(pair >= 0).tolist():
+            j = int(pair[i])
+            here, there = before.nodes[i], after.nodes[j]
+            if self.before.is_constant[i] and here.op == there.op:
+                is_other[i] |= here != there and self.before.value(i) != self.after.value(j)
+            else:
+                is_other[i] |= here.op != there.op
+        return is_other
+
+    def _are_exchanged(self, ops: Iterable[int]) -> bool:
+        """Whether one of some ops is a constant that holds what another one does there: names of
+        layers or ops that count them have shifted, or weights were exchanged.
+        """
+        constants = [op for op in ops if self.before.is_constant[op]]
+        there = {self.after.value(int(self.before.pair[op])) for op in constants}
+        return any(self.before.value(op) in there for op in constants)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
