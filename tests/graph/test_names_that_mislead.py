@@ -236,6 +236,31 @@ def test_a_block_that_was_left_out_shifts_the_numbers_of_the_next_ones() -> None
     assert ("block7/w", "block6/w") in found.renamed
 
 
+@pytest.mark.parametrize("factor", [2.0, 3.0])
+def test_calls_in_another_order_are_known_by_their_functions(factor: float) -> None:
+    """TensorFlow counts them: "PartitionedCall_1" is the second, whatever it calls."""
+
+    def calls(factor: float, *, is_scaled_first: bool) -> GraphDef:
+        scaled = tf.function(lambda x: tf.nn.relu(x) * factor)
+        squashed = tf.function(lambda x: tf.nn.tanh(x) + 1.0)
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [3], name="x")
+            order = (scaled, squashed) if is_scaled_first else (squashed, scaled)
+            results = {function: function(x) for function in order}
+            tf.subtract(results[scaled], results[squashed], name="y")
+        return graph.as_graph_def()
+
+    before = calls(2.0, is_scaled_first=True)
+    found = tgw.edit(calls(factor, is_scaled_first=False)).diff(before)
+    assert dict(found.renamed) == {
+        "PartitionedCall": "PartitionedCall_1",
+        "PartitionedCall_1": "PartitionedCall",
+    }
+    assert not found.changed
+    changed = [op.name for each in found.inside for op in each.difference.changed]
+    assert changed == ([] if factor == 2.0 else ["mul/y"])
+
+
 def test_weights_that_were_exchanged_are_named_by_their_names() -> None:
     found = tgw.edit(blocks(list(range(8)), swapped=True)).diff(blocks(list(range(8))))
     assert [op.name for op in found.changed] == ["block2/w", "block5/w"]

@@ -330,9 +330,12 @@ def test_comparing_changes_no_node(live: Any, frozen: GraphDef) -> None:
     assert [[n.SerializeToString() for n in e._core.index.nodes] for e in editors] == before
 
 
-def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef) -> None:
-    (line,) = said(frozen, changes.cast(frozen))
-    assert line.startswith("other precision: float32 → float16 in ")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef, dtype: Any) -> None:
+    editor = tgw.edit(frozen)
+    editor.passes.cast(dtype)
+    (line,) = repr(editor.diff(frozen)).splitlines()[1:]
+    assert line.startswith(f"other precision: float32 → {dtype} in ")
 
 
 def test_another_dtype_of_an_input_is_a_change(frozen: GraphDef) -> None:

@@ -773,6 +773,7 @@ class GraphComparison:
         """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
+        is_made = is_converted(self.before) != is_converted(self.after)  # with results of its own
         around = {renamed_parts(*pair) for pair in self.renamed.items()}
         one, other = self.attributes
         for i, j in enumerate(self.pair):
@@ -815,7 +816,7 @@ class GraphComparison:
                     *(self._bodies, self._compared, self._assets, arguments),
                 )
                 changes = comparison.difference(whole_library=False)
-                results = self._results(pair, bodies, comparison.renamed)
+                results = () if is_made else self._results(pair, bodies, comparison.renamed)
                 changes = replace(
                     changes,
                     changed=(*changes.changed, *results),

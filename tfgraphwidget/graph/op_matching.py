@@ -151,7 +151,7 @@ MOST_ROUNDING = 2.0**-8
 # The same of channels that float32 scales: of coarser dtypes others would be as near.
 MOST_ROUNDING_OF_SCALED = 2.0**-16
 # Half a unit in the last place of each dtype, relative to the number.
-HALF_UNITS = {"bfloat16": 2.0**-9, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+HALF_UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 LEAST_FLOAT16 = 2.0**-25  # half of the least number of float16: less is rounded to 0
 MOST_CANDIDATES = 32  # constants of one length that are compared: more are all alike
 CLEARLY_NEARER = 4.0  # times: so much farther the next must be
@@ -464,9 +464,9 @@ class _Side:
         near[self._edges.source[near[self._edges.consumer]]] = True
         return near & self.is_constant
 
-    def value(self, constant: int) -> bytes:
-        """What a constant holds, as a digest."""
-        return self._attributes.kind(constant)
+    def value(self, op: int) -> bytes:
+        """What a constant holds, or which function an op calls, as a digest."""
+        return self._attributes.kind(op)
 
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool, everywhere: bool
@@ -665,8 +665,8 @@ class _TwoGraphs:
     def check_names(self, certain: Collection[str]) -> None:
         """Where many ops of one name are something else, let names count only for ops that no
         others are: "Conv2D_3" counts the ops before it, and shifts with these. Where few are, but
-        constants have changed places, do so if fewer ops differ then. The partners of `certain` ops
-        are known.
+        constants or calls have changed places, do so if fewer ops differ then. The partners of
+        `certain` ops are known.
         """
         before, after, pair = self.before, self.after, self.before.pair
         is_other, count = self._others(), (pair >= 0).sum()
@@ -699,19 +699,24 @@ class _TwoGraphs:
         for i in np.flatnonzero(pair >= 0).tolist():
             j = int(pair[i])
             here, there = before.nodes[i], after.nodes[j]
-            if self.before.is_constant[i] and here.op == there.op:
+            if self._may_be_exchanged[i] and here.op == there.op:
                 is_other[i] |= here != there and self.before.value(i) != self.after.value(j)
             else:
                 is_other[i] |= here.op != there.op
         return is_other
 
+    @cached_property
+    def _may_be_exchanged(self) -> Mask:
+        """The constants and calls, which are known by what they hold, or by their functions."""
+        return self.before.is_constant | of_type(self.before.index, FUNCTION_CALLS.__contains__)
+
     def _are_exchanged(self, ops: Iterable[int]) -> bool:
-        """Whether one of some ops is a constant that holds what another one does there: names of
-        layers or ops that count them have shifted, or weights were exchanged.
+        """Whether one of some ops holds or calls what another one does there: names of layers or
+        ops that count them have shifted, or weights were exchanged.
         """
-        constants = [op for op in ops if self.before.is_constant[op]]
-        there = {self.after.value(int(self.before.pair[op])) for op in constants}
-        return any(self.before.value(op) in there for op in constants)
+        some = [op for op in ops if self._may_be_exchanged[op]]
+        there = {self.after.value(int(self.before.pair[op])) for op in some}
+        return any(self.before.value(op) in there for op in some)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
