@@ -526,6 +526,22 @@ def test_channels_that_come_first_are_no_divergence(size: int) -> None:
     assert tgw.edit(graph(is_first=True, slope=0.3)).compare({"x": rows}, plain, "all")["y"].differs
 
 
+def test_a_constant_that_an_optimizer_computed_in_a_loop_is_no_divergence() -> None:
+    """It waits for a switch of the loop, as the constant does that it was computed from."""
+
+    def build(x: tf.Tensor) -> tf.Tensor:
+        def body(i: tf.Tensor, h: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, tf.tanh(h) + tf.sqrt(tf.constant(4.0))
+
+        return tf.while_loop(lambda i, _: i < tf.constant(2) + tf.constant(3), body, [0, x])[1]
+
+    graph = graph_of(build)
+    optimized = tgw.edit(graph).passes.grappler("y").editor
+    compared = optimized.compare({"x:0": X}, graph, "all")
+    assert not compared
+    assert "y:0" in compared.matched
+
+
 def test_random_tensors_are_left_out_with_what_depends_on_them() -> None:
     def noisy(factor: float = 1.0) -> tf.Graph:
         return graph_of(

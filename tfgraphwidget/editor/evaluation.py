@@ -522,14 +522,14 @@ def navigator_of(model: object) -> Navigator | None:
 
 
 def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
-    """Raise GraphEditError where a graph does not take a value for its shape."""
+    """Raise SessionRefused where a graph does not take a value for its shape."""
     for name, value in feeds.items():
         op, port = run.index.op(name), split_tensor(name)[1] or 0
         static = run.index.shape(op, port)
         try:
             shape = np.shape(cast("Any", value))
         except ValueError:  # lists of different lengths
-            raise GraphEditError(
+            raise SessionRefused(
                 f"compare: the value of {name!r} is no array, as its rows have different lengths; "
                 "give it one shape."
             ) from None
@@ -538,7 +538,7 @@ def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
             len(static) != len(shape)
             or any(size not in (None, at) for size, at in zip(static, shape, strict=True))
         ):
-            raise GraphEditError(
+            raise SessionRefused(
                 f"compare: {name!r} of {run.source.title} has shape {shape_text(static)}, and the "
                 f"value has {shape_text(shape)}; give one that both graphs take.",
                 [run.index.names[op]],

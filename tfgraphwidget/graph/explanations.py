@@ -461,8 +461,8 @@ class Explainer:
                 inputs = [op for op in paired if not side.index.input_lists[op]]
                 is_fed = forward(side.index, inputs)
                 if side.inlined.results:  # what these do not need is left out, too
-                    ends = [side.index.op(name) for name in side.inlined.results]
-                    is_fed &= backward(side.index, ends)
+                    results = [side.index.op(name) for name in side.inlined.results]
+                    is_fed &= backward(side.index, results)
                 unneeded = explained & ~backward(side.index, paired) & ~is_fed
                 self._unneeded = np.flatnonzero(unneeded).tolist()
                 passes_on = of_type(side.index, IN_PLACE_OF_CALLS.__contains__)

@@ -607,12 +607,15 @@ class _Side:
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
         least_place = 1 if self._level.attributes == "none" else 0
+        is_exact = self._level.attributes == "all"
         # Where an identity may be missing, the surroundings of an op are no longer the same.
         tells_apart = self._level.attributes != "none" and self._level.past >= PASSED_ON
         alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
-                if self.pair[other] < 0 and place >= least_place:
+                # A constant that only waits for an op may hold anything.
+                least = least_place if is_exact or not self.is_constant[other] else 1
+                if self.pair[other] < 0 and place >= least:
                     name = last_part(names[other]) if own_names else ""
                     if direction and self.index.types[other] in COMMUTATIVE:
                         # An optimizer adds and multiplies in another order, so that the op at
