@@ -208,6 +208,8 @@ def test_checkpoints_of_one_graph_are_compared_with_it(
     assert "first divergence" not in capsys.readouterr().out
     assert main(["diff", *files, "--checkpoint", *checkpoints, checkpoints[0]]) == 2
     assert "takes one prefix, or that of A and that of B" in capsys.readouterr().err
+    assert main(["diff", files[0], checkpoints[1]]) == 2
+    assert f"the graph in its place, and --checkpoint {checkpoints[1]}." in capsys.readouterr().err
 
 
 def test_values_that_a_file_comes_without_are_not_equal(

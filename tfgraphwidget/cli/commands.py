@@ -137,6 +137,11 @@ def print_diff(options: argparse.Namespace) -> int:
         return _print_difference(
             options, Difference(values=values, between=(options.before, options.after))
         )
+    for path in filter(is_checkpoint, (options.before, options.after)):
+        raise GraphEditError(
+            f"{path!r} is a checkpoint and has no graph; give the other one as a checkpoint too, or "
+            f"the graph in its place, and --checkpoint {path}."
+        )
     check_sources(options.before, options.after)
     with progress_bar():
         how = {"signature": options.signature, "tags": options.tags}
