@@ -184,13 +184,24 @@ class EagerStore:
 @dataclass(frozen=True, eq=False)
 class FileStore:
     """The values that a file, or the checkpoint beside it, has for its variables. They can only be
-    read.
+    read. `lacks` are the handle ops of variables that came without.
     """
 
     title: str
     variables: Sequence[StoredVariable]
     value: Callable[[str], Array] = field(repr=False)
     scope: str = ""
+    lacks: tuple[str, ...] = ()
+
+    def check_values(self) -> None:
+        """Raise SessionRefused for variables that came without values."""
+        if self.lacks:
+            raise SessionRefused(
+                f"{self.title} comes without values for its variables; "
+                + OPEN_WITH_CHECKPOINT
+                + ".",
+                self.lacks,
+            )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
         """Values from the checkpoint."""
@@ -512,14 +523,9 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
 
 def _file_store(title: str, stored_data: StoredData, variables: Iterable[VariableDef]) -> FileStore:
     """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of
-    its objects. Raises SessionRefused for variables without any.
+    its objects.
     """
     variables = tuple(variables)
-    if variables and not stored_data.has_values:
-        raise SessionRefused(
-            f"{title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
-            [variable.handle for variable in variables],
-        )
     by_key: dict[str, VariableDef] = {}
     for variable in variables:
         key = stored_data.key(variable.handle)
@@ -540,7 +546,8 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
                 name, tf.as_dtype(stored_data.dtype(variable.handle)), shape, path, variable
             )
         )
-    return FileStore(title, tuple(variables_stored), stored_data.value)
+    without_values = () if stored_data.has_values else tuple(v.handle for v in variables)
+    return FileStore(title, tuple(variables_stored), stored_data.value, lacks=without_values)
 
 
 def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
