@@ -175,3 +175,60 @@ def test_an_input_is_named_as_the_signature_of_either_model_names_it(
         rows = {row["tensor"]: row["shape"] for row in comparison["tensors"]}
         assert rows["serving_default_image:0"] == "(2, 4)"
         assert any(shape == "(2, 3)" for shape in rows.values())
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> str:
+    """The prefix of a graph in a .meta file and of two checkpoints of it, "-1" and "-2"."""
+    prefix = str(tmp_path / "model")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", initializer=np.ones([3, 2], np.float32))
+        tf.matmul(x, w, name="y")
+        more = w.assign_add(np.ones([3, 2]), read_value=False)
+        saver = v1.train.Saver()
+        session.run(w.initializer)
+        saver.save(session, prefix, global_step=1)
+        session.run(more)
+        saver.save(session, prefix, global_step=2)
+    return prefix
+
+
+def test_checkpoints_of_one_graph_are_compared_with_it(
+    trained: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [f"{trained}-1.meta", f"{trained}-2.meta"]
+    checkpoints = [f"{trained}-1", f"{trained}-2"]
+    assert main(["diff", *files, "--values", "--checkpoint", *checkpoints]) == 1
+    assert "w: differs by up to 1" in capsys.readouterr().out
+    feeds = ["--feeds", "x=random:2,3", "--checkpoint"]
+    assert main(["diff", *files, *feeds, *checkpoints]) == 1
+    assert "first divergence: w:0" in capsys.readouterr().out
+    assert main(["diff", *files, *feeds, checkpoints[0]]) == 0
+    assert "first divergence" not in capsys.readouterr().out
+    assert main(["diff", *files, "--checkpoint", *checkpoints, checkpoints[0]]) == 2
+    assert "takes one prefix, or that of A and that of B" in capsys.readouterr().err
+    assert main(["diff", files[0], checkpoints[1]]) == 2
+    assert f"the graph in its place, and --checkpoint {checkpoints[1]}." in capsys.readouterr().err
+
+
+def test_values_that_a_file_comes_without_are_not_equal(
+    trained: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", f"{trained}-1.meta", f"{trained}-2.meta", "--values"]) == 2
+    assert "without values for its variables" in capsys.readouterr().err
+    with pytest.raises(tgw.GraphEditError, match="without values for its variables"):
+        tgw.drift(f"{trained}-1.meta", f"{trained}-2.meta")
+
+
+def test_all_placeholders_are_those_of_the_model_and_one_signature_is_all_that_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What saves a SavedModel has a placeholder too: the name of its file."""
+    layers = [tf.keras.layers.Input((4,), name="image"), tf.keras.layers.Dense(3)]
+    saved = str(tmp_path / "saved")
+    tf.keras.Sequential(layers).export(saved, verbose=False)
+    assert main(["diff", saved, saved, "--feeds", "all=random:2,4"]) == 0
+    assert " tensors compared, all equal" in capsys.readouterr().out
+    assert main(["diff", saved, saved, "--signature", "serve"]) == 0
+    assert capsys.readouterr().out == "No difference.\n"

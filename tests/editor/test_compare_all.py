@@ -145,6 +145,8 @@ def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
     first = editor.compare({feed: rows}, recurrent("tanh"), "all").first_divergence
     assert first is not None
     assert (first.op_type, first.round, len(first.path)) == ("Softsign", 1, 1)
+    assert f"in {first.path[0]!r} of {first.calls[0]!r}, in round 1" in repr(first)
+    assert first.calls[0].endswith("/while")
     assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
 
 
@@ -524,6 +526,22 @@ def test_channels_that_come_first_are_no_divergence(size: int) -> None:
     assert tgw.edit(graph(is_first=True, slope=0.3)).compare({"x": rows}, plain, "all")["y"].differs
 
 
+def test_a_constant_that_an_optimizer_computed_in_a_loop_is_no_divergence() -> None:
+    """It waits for a switch of the loop, as the constant does that it was computed from."""
+
+    def build(x: tf.Tensor) -> tf.Tensor:
+        def body(i: tf.Tensor, h: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, tf.tanh(h) + tf.sqrt(tf.constant(4.0))
+
+        return tf.while_loop(lambda i, _: i < tf.constant(2) + tf.constant(3), body, [0, x])[1]
+
+    graph = graph_of(build)
+    optimized = tgw.edit(graph).passes.grappler("y").editor
+    compared = optimized.compare({"x:0": X}, graph, "all")
+    assert not compared
+    assert "y:0" in compared.matched
+
+
 def test_random_tensors_are_left_out_with_what_depends_on_them() -> None:
     def noisy(factor: float = 1.0) -> tf.Graph:
         return graph_of(
@@ -583,6 +601,30 @@ def test_a_training_step_does_not_run_for_what_reads_a_variable_after_it() -> No
 # What one graph cannot do
 
 
+def test_variables_that_a_checkpoint_lacks_are_left_out_where_no_output_needs_them(
+    tmp_path: Path,
+) -> None:
+    """A checkpoint of what is trained alone: without averages, say."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, X.shape, name="x")
+        w, average = (v1.get_variable(name, initializer=np.ones(4)) for name in ("w", "average"))
+        tf.multiply(x, tf.cast(w, tf.float32), name="y")
+        tf.multiply(average, 2.0, name="twice")
+        session.run(w.initializer)
+        v1.train.Saver([w]).save(session, str(tmp_path / "model"))
+    one, other = (
+        tgw.edit(tmp_path / "model.meta", checkpoint=tmp_path / "model") for _ in range(2)
+    )
+    found = one.compare({"x:0": X}, other, "all")
+    assert not found
+    assert "y:0" in found.matched
+    lacking = found.not_compared["of which one graph has no value"]
+    assert {"average:0", "twice:0"} <= set(lacking)
+    without = tgw.edit(tmp_path / "model.meta")
+    with pytest.raises(GraphEditError, match="comes without values"):
+        without.compare({"x:0": X}, other, "all")
+
+
 def test_graphs_without_a_common_tensor_are_refused() -> None:
     one, other = tf.Graph(), tf.Graph()
     with one.as_default():
@@ -636,6 +678,21 @@ def test_a_feed_has_the_name_of_either_graph() -> None:
     assert not editor.compare({"input": X}, named("input"), "all")
     assert editor.compare({"input:0": X}, named("input", 2.0), "all")
     assert not editor.compare({"x": X}, named("input"))
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (X, r"'x:0' of .* has shape \(3, 5\), and the value has \(3, 4\); give one that both"),
+        ([[1, 2], [3]], "'x:0' is no array, as its rows have different lengths"),
+    ],
+)
+def test_a_value_that_one_graph_does_not_take_is_refused_in_a_sentence(
+    value: Any, sentence: str
+) -> None:
+    wider = graph_of(lambda x: x[:, :4], shape=(3, 5))
+    with pytest.raises(GraphEditError, match=sentence):
+        tgw.edit(graph_of(tf.nn.relu)).compare({"x:0": value}, wider, "all")
 
 
 def test_a_feed_that_one_graph_does_not_take_is_refused_in_a_sentence() -> None:

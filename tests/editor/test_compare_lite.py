@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 import tfgraphwidget as tgw
 from tfgraphwidget.errors import NotRunnable
@@ -286,6 +287,36 @@ def test_each_way_to_convert_keeps_names_that_are_found(source: str, tmp_path: P
     compared = editor.compare({"x:0": x}, file, "all")
     assert not compared
     assert len(compared) >= 2
+
+
+def test_a_loop_of_which_the_converter_took_outputs_is_no_divergence(tmp_path: Path) -> None:
+    """It has the others in another order, and no memory for those that nothing consumes."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.Input((6, 4), batch_size=1, name="rows"),
+            layers.Conv1D(4, 3, padding="causal", name="conv"),
+            layers.LSTM(5, name="lstm"),
+            layers.Dense(2, name="out"),
+        ]
+    )
+    spec = tf.TensorSpec([1, 6, 4], tf.float32, name="rows")
+    concrete = tf.function(lambda rows: [model(rows)]).get_concrete_function(spec)
+    frozen = convert_variables_to_constants_v2(concrete, lower_control_flow=False)
+    file = tmp_path / "model.tflite"
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([frozen])
+    file.write_bytes(convert(converter, model, "float32"))
+    feeds = feeds_of(model)
+    found = tgw.edit(model).compare(feeds, file, "all")
+    assert not found
+    assert not found.notes
+    assert "Identity:0" in found.matched
+    difference = tgw.edit(file).diff(model)
+    assert not difference.rest.inside
+    assert not any("strided_slice_1" in name for name in difference.rest.removed)  # none needs it
+    kernel = model.get_layer("lstm").cell.recurrent_kernel
+    kernel.assign(kernel + 0.5)
+    assert tgw.edit(model).compare(feeds, file, "all")
 
 
 def test_what_an_input_of_integers_rounds_is_no_divergence(tmp_path: Path) -> None:

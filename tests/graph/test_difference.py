@@ -124,6 +124,19 @@ def test_the_order_of_control_inputs_and_of_colocations_does_not_matter() -> Non
     ]
 
 
+def test_a_colocation_with_an_op_that_is_not_there_says_nothing(line: tf.Graph) -> None:
+    """A function names ops of the graph around it, with the numbers of these."""
+
+    def beside(name: bytes) -> v1.GraphDef:
+        graph_def = line.as_graph_def()
+        graph_def.node[-1].attr["_class"].list.s.append(b"loc:@" + name)
+        return graph_def
+
+    assert not difference(of(beside(b"lookup/14")), of(beside(b"lookup/126")))
+    there = line.as_graph_def().node[0].name.encode()
+    assert difference(of(beside(b"lookup/14")), of(beside(there))).changed
+
+
 def test_large_constants_that_look_alike_are_distinguished() -> None:
     def graph_def(last: float) -> v1.GraphDef:
         with tf.Graph().as_default() as graph:

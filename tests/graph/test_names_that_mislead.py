@@ -192,6 +192,81 @@ def test_the_order_in_which_variables_are_saved_says_nothing() -> None:
     assert not any(d.what.startswith("input") for op in found.changed for d in op.details)
 
 
+def branches(order: list[int]) -> GraphDef:
+    """Convolutions of one input, made in this order and joined in another, without bias."""
+    with tf.Graph().as_default() as graph:
+        x, made = v1.placeholder(tf.float32, [2, 8, 8, 3], name="x"), {}
+        for place in order:
+            kernel = np.random.default_rng(place).normal(size=[3, 3, 3, 4]).astype(np.float32)
+            convolved = tf.nn.conv2d(x, tf.constant(kernel), 1, "SAME")
+            made[place] = tf.nn.relu(tf.nn.bias_add(convolved, tf.zeros([4])))
+        tf.identity(tf.concat([made[place] for place in sorted(made)], 3), name="y")
+    return graph.as_graph_def()
+
+
+def test_branches_that_are_made_in_another_order_are_known_by_their_weights() -> None:
+    """So few ops are others that their names would count, as after an edit."""
+    editor, before = tgw.edit(branches([3, 1, 0, 2])), branches([0, 1, 2, 3])
+    found = editor.diff(before)
+    assert not found.changed
+    assert dict(found.renamed)["Conv2D_3"] == "Conv2D"
+    compared = editor.compare({"x:0": np.ones([2, 8, 8, 3], np.float32)}, before, "all")
+    assert not compared
+
+
+def blocks(kept: list[int], swapped: bool = False) -> GraphDef:
+    """Residual blocks with the weights of some numbers, named by their places."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 4], name="x")
+        for place, number in enumerate(kept):
+            seed = {2: 5, 5: 2}.get(number, number) if swapped else number
+            w = np.random.default_rng(seed).normal(size=[4, 4]).astype(np.float32)
+            with tf.name_scope(f"block{place}"):
+                x = x + tf.nn.relu(tf.matmul(x, tf.constant(w, name="w")), name="r")
+        tf.identity(x, name="y")
+    return graph.as_graph_def()
+
+
+def test_a_block_that_was_left_out_shifts_the_numbers_of_the_next_ones() -> None:
+    every = list(range(8))
+    found = tgw.edit(blocks(every[:3] + every[4:])).diff(blocks(every))
+    assert len(found.removed) == 4
+    assert not found.added
+    assert not any(detail.what == "attr value" for op in found.changed for detail in op.details)
+    assert ("block7/w", "block6/w") in found.renamed
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.0])
+def test_calls_in_another_order_are_known_by_their_functions(factor: float) -> None:
+    """TensorFlow counts them: "PartitionedCall_1" is the second, whatever it calls."""
+
+    def calls(factor: float, *, is_scaled_first: bool) -> GraphDef:
+        scaled = tf.function(lambda x: tf.nn.relu(x) * factor)
+        squashed = tf.function(lambda x: tf.nn.tanh(x) + 1.0)
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [3], name="x")
+            order = (scaled, squashed) if is_scaled_first else (squashed, scaled)
+            results = {function: function(x) for function in order}
+            tf.subtract(results[scaled], results[squashed], name="y")
+        return graph.as_graph_def()
+
+    before = calls(2.0, is_scaled_first=True)
+    found = tgw.edit(calls(factor, is_scaled_first=False)).diff(before)
+    assert dict(found.renamed) == {
+        "PartitionedCall": "PartitionedCall_1",
+        "PartitionedCall_1": "PartitionedCall",
+    }
+    assert not found.changed
+    changed = [op.name for each in found.inside for op in each.difference.changed]
+    assert changed == ([] if factor == 2.0 else ["mul/y"])
+
+
+def test_weights_that_were_exchanged_are_named_by_their_names() -> None:
+    found = tgw.edit(blocks(list(range(8)), swapped=True)).diff(blocks(list(range(8))))
+    assert [op.name for op in found.changed] == ["block2/w", "block5/w"]
+    assert not found.renamed
+
+
 def test_a_variable_is_none_of_another_shape() -> None:
     def variables(numbers: tuple[int, int], sizes: tuple[int, int]) -> GraphDef:
         with tf.Graph().as_default() as graph:

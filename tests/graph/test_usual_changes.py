@@ -157,6 +157,18 @@ def test_a_frozen_graph_differs_by_being_frozen(live: Any, frozen: GraphDef) -> 
     assert back.startswith("not frozen: 6 constants became variables; ")
 
 
+def test_functions_that_nothing_calls_are_left_out_of_a_frozen_graph(
+    live: Any, frozen: GraphDef
+) -> None:
+    """A training graph keeps those that its gradients have replaced."""
+    before = v1.GraphDef()
+    before.CopyFrom(live._core.source.graph.as_graph_def())
+    before.library.function.add().signature.name = "cond_true_7"
+    found = tgw.edit(frozen).diff(before)
+    assert found.functions.removed == ("cond_true_7",)
+    assert not found.rest
+
+
 def test_what_freezing_does_not_explain_is_still_said(live: Any, frozen: GraphDef) -> None:
     other = changes.copy_of(frozen)
     next(n for n in other.node if n.name == "conv").attr["padding"].s = b"VALID"
@@ -318,9 +330,12 @@ def test_comparing_changes_no_node(live: Any, frozen: GraphDef) -> None:
     assert [[n.SerializeToString() for n in e._core.index.nodes] for e in editors] == before
 
 
-def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef) -> None:
-    (line,) = said(frozen, changes.cast(frozen))
-    assert line.startswith("other precision: float32 → float16 in ")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_casts_and_other_dtypes_are_one_change(frozen: GraphDef, dtype: Any) -> None:
+    editor = tgw.edit(frozen)
+    editor.passes.cast(dtype)
+    (line,) = repr(editor.diff(frozen)).splitlines()[1:]
+    assert line.startswith(f"other precision: float32 → {dtype} in ")
 
 
 def test_another_dtype_of_an_input_is_a_change(frozen: GraphDef) -> None:

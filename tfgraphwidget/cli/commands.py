@@ -10,7 +10,7 @@ import runpy
 import tokenize
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -126,28 +126,25 @@ def export(options: argparse.Namespace) -> int:
 
 def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any."""
-    if is_checkpoint(options.before) and is_checkpoint(options.after):
-        if options.feeds:
-            raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
-        if options.html:
-            raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
-        values = import_module("tfgraphwidget.editor.synchronization").checkpoint_changes(
-            options.before, options.after
-        )
-        return _print_difference(
-            options, Difference(values=values, between=(options.before, options.after))
-        )
+    checkpoints = [path for path in (options.before, options.after) if is_checkpoint(path)]
+    if checkpoints:
+        return _print_diff_of_checkpoints(options, checkpoints)
     check_sources(options.before, options.after)
     with progress_bar():
         how = {"signature": options.signature, "tags": options.tags}
+        prefixes = options.checkpoint or [None]
+        if len(prefixes) > 2:
+            raise GraphEditError("--checkpoint takes one prefix, or that of A and that of B.")
         ignore: Any = tuple(filter(None, (options.ignore or "").split(",")))
-        after = _open_editor(argparse.Namespace(file=options.after, **how))
+        after = _open_editor(argparse.Namespace(file=options.after, checkpoint=prefixes[-1], **how))
         before: object = options.before
         opened = None
         if options.signature is None:
             after.view.leave(0)
-        if any(how.values()) or options.html or options.feeds:
-            opened = _open_editor(argparse.Namespace(file=options.before, **how))
+        if any((*how.values(), options.checkpoint, options.html, options.feeds)):
+            opened = _open_editor(
+                argparse.Namespace(file=options.before, checkpoint=prefixes[0], **how)
+            )
             if options.signature is None:
                 opened.view.leave(0)
             before = opened
@@ -164,8 +161,30 @@ def print_diff(options: argparse.Namespace) -> int:
             difference = _write_page(options, before, after, ignore, comparison)
         else:
             difference = after.diff(before, values=options.values, ignore=ignore)
-    difference = replace(difference, between=(options.before, options.after))
+    # What was asked for is all that was compared.
+    difference = replace(difference, between=(options.before, options.after), function="")
     return _print_difference(options, difference, comparison)
+
+
+def _print_diff_of_checkpoints(options: argparse.Namespace, checkpoints: Sequence[str]) -> int:
+    """Print the values that differ between two checkpoints; raises GraphEditError for one next to
+    a graph.
+    """
+    if len(checkpoints) == 1:
+        path = checkpoints[0]
+        raise GraphEditError(
+            f"{path!r} is a checkpoint and has no graph; give the other one as a checkpoint too, "
+            f"or the graph in its place, and --checkpoint {path}."
+        )
+    if options.feeds:
+        raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
+    if options.html:
+        raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
+    values = import_module("tfgraphwidget.editor.synchronization").checkpoint_changes(
+        options.before, options.after
+    )
+    between = options.before, options.after
+    return _print_difference(options, Difference(values=values, between=between))
 
 
 def _write_page(

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, tensor_values
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    REQUIRED_PLACEHOLDERS,
+    calls_of_savers,
+    tensor_values,
+)
 from tfgraphwidget.naming import known_instead, split_tensor
 
 if TYPE_CHECKING:
@@ -53,13 +58,18 @@ def parse_feeds(
 
 
 def _tensors(name: str, editor: GraphEditor, other: GraphEditor | None) -> list[str]:
-    """The tensors of a name: of an op, of an input of a signature, or of all placeholders."""
+    """The tensors of a name: of an op, of an input of a signature, or of all placeholders; none is
+    the name of a file that a SavedModel saves to.
+    """
     core = editor._core
     index = core.index
+    savers = {*calls_of_savers(index)}
     placeholders = [
         f"{index.names[i]}:0"
         for i, kind in enumerate(index.types)
-        if kind in REQUIRED_PLACEHOLDERS and index.dtypes(i)[0] not in HANDLE_DTYPES
+        if kind in REQUIRED_PLACEHOLDERS
+        and index.dtypes(i)[0] not in HANDLE_DTYPES
+        and not savers.intersection(index.consumer_lists[i])
     ]
     if split_tensor(name)[0] in index.ids:
         return [f"{name}:0" if name in index.ids else name]

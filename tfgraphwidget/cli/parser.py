@@ -241,6 +241,7 @@ def _add_diff(add: Add) -> None:
         "before.pb after.pb",
         "a.pb b/ --json",
         "a.pb b.pb --feeds x=random:1,224,224,3 --tolerance 1e-4",
+        "m.meta m.meta --checkpoint m-100 m-200 --values",
         "a.pb b.pb --html compare.html",
     )
     diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
@@ -261,6 +262,13 @@ def _add_diff(add: Add) -> None:
     )
     diff.add_argument(
         "--signature", metavar="NAME", help="compare what this signature computes, and nothing else"
+    )
+    diff.add_argument(
+        "--checkpoint",
+        nargs="+",
+        metavar="PREFIX",
+        help="checkpoint with the values of the variables of both graphs, or that of A and that of "
+        "B",
     )
     diff.add_argument(
         "--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs"

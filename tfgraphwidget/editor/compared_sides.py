@@ -126,6 +126,17 @@ class Side:
             if ops.any()
         )
 
+    @property
+    def without_values(self) -> Mask:
+        """The ops that need a variable that has no value: Keras exports such ones, which nothing
+        else reads.
+        """
+        index = self.index
+        handles = np.flatnonzero(of_type(index, HANDLES.__contains__)).tolist()
+        values = self.run.weights([index.names[op] for op in handles])
+        missing = [op for op in handles if index.names[op] not in values]
+        return forward(index, missing)
+
     def obstacle(self, tensor: str) -> str:
         """Why a tensor is not computed; "" if it is."""
         if tensor in self.feeds:
@@ -133,9 +144,20 @@ class Side:
         op, port = self.index.op(tensor), split_tensor(tensor)[1] or 0
         if self.index.types[op] in FUSED_BATCH_NORMS and port > 2:
             return RESERVED
-        if self.index.dtypes(op)[port] in HANDLE_DTYPES:
+        if self.index.dtypes(op)[port] in HANDLE_DTYPES or self._is_not_kept(op, port):
             return NO_VALUE
         return next((reason for ops, reason in self._obstacles if ops[op]), "")
+
+    def _is_not_kept(self, op: int, port: int) -> bool:
+        """Whether a tensor is what a loop of a converted model carries and nothing consumes: the
+        interpreter has no memory for it.
+        """
+        index = self.index
+        if self.run.source.converted_model is None or index.types[op] != "WHILE":
+            return False
+        consumers = index.consumer_lists[op]
+        is_consumed = any((op, port) in index.input_tensors(each) for each in consumers)
+        return not is_consumed and f"{index.names[op]}:{port}" not in self.outputs
 
     def is_weight(self, tensor: str) -> bool:
         """Whether a tensor is a constant, or the handle of a variable."""

@@ -56,6 +56,7 @@ from tfgraphwidget.runtime.measure import (
 from tfgraphwidget.runtime.measure import (
     tolerance as rounding,
 )
+from tfgraphwidget.runtime.session import MissingValues
 from tfgraphwidget.runtime.sync import FileStore
 
 if TYPE_CHECKING:
@@ -175,6 +176,13 @@ def _read_portions(
             yield coming.result()
 
 
+def _contents_of_paths(value: Array, contents: Mapping[bytes, bytes]) -> Array:
+    """A value with what is in asset files in place of their paths."""
+    if not contents or value.dtype.kind not in "OS":
+        return value
+    return np.array([contents.get(each, each) for each in value.flat], object).reshape(value.shape)
+
+
 class Comparer:
     """Compares two graphs; no function is looked into that an op calls.
 
@@ -210,7 +218,12 @@ class Comparer:
 
     def of_all(self) -> Comparison:
         """Compare all that both graphs compute. Raises SessionRefused when one of them cannot."""
-        self._set_values(self._fetches_of_both())
+        try:
+            self._set_values(self._fetches_of_both())
+        except MissingValues:
+            if not self._leave_out_without_values():
+                raise
+            self._set_values(self._fetches_of_both())
         self.compare(self.compared_names)
         self.set_tolerances()
         self._leave_out_other_values()
@@ -284,6 +297,28 @@ class Comparer:
             else:
                 names.append(name)
         return names
+
+    def _leave_out_without_values(self) -> bool:
+        """Leave out what needs a variable that has no value. False where an output does, or
+        nothing.
+        """
+        left_out = []
+        for side, tensors in (
+            (self.now, self.compared_names),
+            (self.before, [self.pairs[name] for name in self.compared_names]),
+        ):
+            needs, index = side.without_values, side.index
+            if not side.outputs or any(needs[index.op(name)] for name in side.outputs):
+                return False
+            left_out += [
+                name
+                for name, tensor in zip(self.compared_names, tensors, strict=True)
+                if needs[index.op(tensor)]
+            ]
+        for name in dict.fromkeys(left_out):
+            self._leave_out(name, NO_WEIGHT)
+            self.compared_names.remove(name)
+        return bool(left_out)
 
     def _fetches_of_both(self) -> tuple[list[str], list[str]]:
         """The tensors of both graphs that a run gives, those before first."""
@@ -388,7 +423,21 @@ class Comparer:
         if with_run:
             weighed = set(weights)
             values |= runner.values([name for name in tensors if name not in weighed])
-        return values
+        contents = self._asset_contents[which]
+        return {name: _contents_of_paths(value, contents) for name, value in values.items()}
+
+    @cached_property
+    def _asset_contents(self) -> tuple[Mapping[bytes, bytes], Mapping[bytes, bytes]]:
+        """Digests of the asset files of both graphs by their paths, where both are SavedModels: a
+        copy of one has the same files in another folder.
+        """
+        stored = self.before.run.source.stored, self.now.run.source.stored
+        assets = [None if each is None else each.assets() for each in stored]
+        before, after = (
+            {asset.path.encode(): asset.digest for asset in (each or {}).values() if asset.digest}
+            for each in assets
+        )
+        return (before, after) if None not in assets else ({}, {})
 
     def _random(
         self,

@@ -69,6 +69,8 @@ def compare_all(
     for calls in comparer.calls:
         inner, note = _look_inside(comparer.before, comparer.now, calls, tolerance, path)
         if inner is not None:
+            call = split_tensor(calls[1])[0]
+            inner = replace(inner, calls=(call, *inner.calls))
             return replace(compared, first_divergence=inner)
     if divergence is not None and note:
         divergence = replace(divergence, note=note)

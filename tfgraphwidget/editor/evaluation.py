@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tfgraphwidget.graph import (
     mask_of,
     match_graphs,
     needed_ops,
+    shape_text,
     side_effects,
     signature_changes,
     waiting_tensors,
@@ -254,6 +255,8 @@ class Evaluator:
         before, now = matching.runs
         matching.by_hand = self._pairs_by_hand(before.index, pairs or {})
         ours, theirs = self._feeds_of_both(feeds, matching)
+        for run, fed in ((before, theirs), (now, ours)):
+            _check_shapes(run, fed)
         compared = self._compared_tensors(
             None if mode else tensors, now, ours, matching, strict=not mode
         )
@@ -514,10 +517,47 @@ def navigator_of(model: object) -> Navigator | None:
     return navigator if isinstance(navigator, Navigator) else None
 
 
+def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
+    """Raise SessionRefused where a graph does not take a value for its shape."""
+    for name, value in feeds.items():
+        op, port = run.index.op(name), split_tensor(name)[1] or 0
+        static = run.index.shape(op, port)
+        try:
+            shape = np.shape(cast("Any", value))
+        except ValueError:  # lists of different lengths
+            raise SessionRefused(
+                f"compare: the value of {name!r} is no array, as its rows have different lengths; "
+                "give it one shape."
+            ) from None
+        takes_any_batch = run.source.converted_model is not None
+        if (static is not None and not takes_any_batch) and (
+            len(static) != len(shape)
+            or any(size not in (None, at) for size, at in zip(static, shape, strict=True))
+        ):
+            raise SessionRefused(
+                f"compare: {name!r} of {run.source.title} has shape {shape_text(static)}, and the "
+                f"value has {shape_text(shape)}; give one that both graphs take.",
+                [run.index.names[op]],
+            )
+
+
 def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Collection[str]]:
     """The outputs of the signature of each source where the other one has no signature, so that it
-    can be only one of them.
+    can be only one of them; and of those that both have where one has others.
     """
+    names = [{signature.name for signature in source.signatures} for source in (before, after)]
+    common = names[0] & names[1]
+    if common and names[0] != names[1]:
+        one, other = (
+            {
+                tensor
+                for signature in source.signatures
+                if signature.name in common
+                for _, tensor in signature.outputs
+            }
+            for source in (before, after)
+        )
+        return one, other
     outputs = (
         () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
         for one, other in ((before, after), (after, before))

@@ -112,8 +112,11 @@ class GraphRun:
 
     def _read(self, variables: Collection[VariableDef]) -> Mapping[str, object]:
         readers = self.readers()
-        if all(variable.handle in readers for variable in variables):
-            return {variable.handle: readers[variable.handle]() for variable in variables}
+        read = {v.handle: readers[v.handle]() for v in variables if v.handle in readers}
+        others = [v for v in variables if v.handle not in readers]
+        return {**read, **self._read_from_session(others)} if others else read
+
+    def _read_from_session(self, variables: Collection[VariableDef]) -> Mapping[str, object]:
         graph, session = self.source.graph, self.source.session
         if graph is not None and session is not None:
             sessions.check_session(session, graph)

@@ -21,6 +21,7 @@ from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.measure import Comparison, Tolerance
 from tfgraphwidget.runtime.sync import (
     EagerStore,
+    FileStore,
     GraphStore,
     Names,
     OpenedFileStore,
@@ -108,12 +109,20 @@ def drift(
 
 def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     """The variables of two models whose values differ, paired by name, in `after`'s order."""
-    ours, theirs = store_of(after), store_of(before)
+    ours, theirs = _store_with_values(after), _store_with_values(before)
     if not len(ours.variables) or not len(theirs.variables):
         # Constants are compared by the graphs' difference.
         return ()
     pairs = _pairs("diff", ours, theirs, None, by_order=False)
     return _changes_of(compare_stores(ours, theirs, pairs, Tolerance.of(None)))
+
+
+def _store_with_values(model: object, *, slots: bool = False) -> VariableStore:
+    """The store of a model; raises SessionRefused for a file that came without its values."""
+    store = store_of(model, slots=slots)
+    if isinstance(store, FileStore):
+        store.check_values()
+    return store
 
 
 def checkpoint_changes(before: str, after: str) -> tuple[ChangedValue, ...]:
@@ -157,7 +166,8 @@ def _match_models(
     Where the source is a file of objects, and the target is an object, all variables of the target
     get values, or none.
     """
-    theirs = _target_store(target, slots=slots) if call == "sync" else store_of(target, slots=slots)
+    find = _target_store if call == "sync" else _store_with_values
+    theirs = find(target, slots=slots)
     ours: VariableStore
     checkpoint = _objects_of(source)
     if isinstance(theirs, EagerStore) and is_keras_model(theirs.root) and _is_keras_file(source):

@@ -41,6 +41,7 @@ from .collections import TRAINABLE as TRAINABLE
 from .collections import Member as Member
 from .collections import VariableDef as VariableDef
 from .collections import places_in_order as places_in_order
+from .contraction import calls_of_savers as calls_of_savers
 from .control_flow import Conditional as Conditional
 from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from tfgraphwidget.graph.control_flow import Loop, control_flow
+from tfgraphwidget.graph.converted_op_types import CONVERTED_LOOPS
 from tfgraphwidget.graph.diff import GraphComparison
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.explanations import Explainer
@@ -43,13 +44,23 @@ def corresponding_tensors(matched: MatchedGraphs) -> dict[Tensor, Tensor]:
     tensors = {
         (j, port): (i, port)
         for j, i in partners.items()
-        for port in range(min(len(comparison.after.dtypes(j)), len(comparison.before.dtypes(i))))
+        for port in range(_common_outputs(comparison, i, j))
         if port == 0 or j not in explainer.other_branches
     }
     for j, activations in _moved_activations(comparison, partners):
         moved = tensors.pop((j, 0))
         tensors |= {(activation, 0): moved for activation in activations}
     return dict(sorted({**explainer.same_tensors, **tensors}.items()))
+
+
+def _common_outputs(comparison: GraphComparison, i: int, j: int) -> int:
+    """How many outputs of two ops are the same. None are of a loop from which a converter took
+    some: it has the others in another order.
+    """
+    before, after = comparison.before, comparison.after
+    counts = len(before.dtypes(i)), len(after.dtypes(j))
+    is_made_loop = bool({before.types[i], after.types[j]} & CONVERTED_LOOPS)
+    return 0 if is_made_loop and counts[0] != counts[1] else min(counts)
 
 
 def _loop_depths(index: GraphIndex) -> Counter[int]:

@@ -45,7 +45,7 @@ DIFFERS = ("", "added", "changed", "removed", "renamed")
 """How an op may differ, by the number that a drawing has for it."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
 _KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
-_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"_?\d+")  # of functions and layers, which TensorFlow and Keras count
 FUNCTIONS_CONSUMER = (
     12  # min_consumer of graphs with functions; all of TensorFlow read it since 2015
 )
@@ -760,19 +760,21 @@ class GraphComparison:
                 yield OpPair(new_names[j], name, EVIDENCE[evidence])
 
     def _is_numbered_argument(self, pair: tuple[str, str]) -> bool:
-        """Whether two names are those of an argument, and differ by numbers: TensorFlow gives it
-        the number of the function.
+        """Whether two names are those of an argument, and differ by numbers: they are made of
+        those of functions and layers, which are counted.
         """
         was, now = pair
         is_argument = self.arguments.get(was) == now
-        return is_argument and _DIGITS.sub("", was) == _DIGITS.sub("", now)
+        return is_argument and _NUMBERS.sub("", was) == _NUMBERS.sub("", now)
 
     def _inside(self) -> Iterator[Inside]:
         """The differences of functions that ops of both graphs call; those of each two functions
-        once.
+        once, without names that differ as those around the call do.
         """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
+        is_made = is_converted(self.before) != is_converted(self.after)  # with results of its own
+        around = {renamed_parts(*pair) for pair in self.renamed.items()}
         one, other = self.attributes
         for i, j in enumerate(self.pair):
             references = (
@@ -809,13 +811,18 @@ class GraphComparison:
                 is_paired = len(one_body.arguments) == len(other_body.arguments)
                 places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
                 arguments = dict(places) if is_paired else {}
-                changes = GraphComparison(
+                comparison = GraphComparison(
                     match_graphs(one_body.graph, other_body.graph, arguments),
                     *(self._bodies, self._compared, self._assets, arguments),
-                ).difference(whole_library=False)
+                )
+                changes = comparison.difference(whole_library=False)
+                results = () if is_made else self._results(pair, bodies, comparison.renamed)
                 changes = replace(
                     changes,
-                    changed=(*changes.changed, *self._results(pair, bodies, dict(changes.renamed))),
+                    changed=(*changes.changed, *results),
+                    renamed=tuple(
+                        pair for pair in changes.renamed if renamed_parts(*pair) not in around
+                    ),
                 )
                 if (
                     changes.added
@@ -838,6 +845,9 @@ class GraphComparison:
             _results_of(graph.extras.function(name), body)
             for graph, name, body in zip((self.before, self.after), functions, bodies, strict=True)
         )
+        if len(before) == len(after):
+            # A call takes results by their places: their names have those of scopes in them.
+            before = dict(zip(after, before.values(), strict=True))
         for key in sorted(before.keys() | after.keys()):
             op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
             old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
@@ -921,8 +931,10 @@ class GraphComparison:
         if name == _VALUE:
             return self._is_same_asset(i, j)
         if name == _BESIDE:
-            was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
-            return was == set(colocated_with(self.after.nodes[j]))
+            ids, ids_now = self.before.ids, self.after.ids  # a function names ops around it
+            beside = (op for op in colocated_with(self.before.nodes[i]) if op in ids)
+            was = {self.renamed.get(op, op) for op in beside}
+            return was == {op for op in colocated_with(self.after.nodes[j]) if op in ids_now}
         if name == _FRAME:
             return self._is_same_frame(i, j)
         keeps = (
@@ -987,12 +999,14 @@ class GraphComparison:
 
 
 def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:
-    """The tensors that a function returns, by their keys, with the names that its arguments have in
-    its body.
+    """The tensors that a function returns, by their keys in their order, with the names that its
+    arguments have in its body.
     """
     raw_names = (argument.name for argument in function.signature.input_arg)
     names = dict(zip(raw_names, body.arguments, strict=True))
-    return {key: names.get(text, text) for key, text in function.ret.items()}
+    keys = (result.name for result in function.signature.output_arg)
+    texts = {key: function.ret[key] for key in keys}
+    return {key: names.get(text, text) for key, text in texts.items()}
 
 
 def _frame(entrance: NodeDef) -> bytes:

@@ -260,10 +260,11 @@ class _Side:
             return {}
         remaining = [node for op, node in enumerate(index.nodes) if op not in self.causes]
         called = reachable_functions(index.functions, index.extras, remaining)
-        # A library that inlining leaves empty has no functions either that no op called.
+        # A library that inlining leaves empty has no functions either that no op called; nor has
+        # that of a frozen graph.
         functions: Iterable[str] = (
             sorted(index.functions)
-            if change in (INLINED, CONVERTED)
+            if change in (INLINED, CONVERTED, FROZEN)
             else reachable_functions(index.functions, index.extras, nodes)
         )
         return {name: None for name in functions if name not in called}
@@ -453,6 +454,9 @@ class Explainer:
             if not is_converted(side.index):
                 inputs = [op for op in paired if not side.index.input_lists[op]]
                 is_fed = forward(side.index, inputs)
+                if side.inlined.results:  # what these do not need is left out, too
+                    results = [side.index.op(name) for name in side.inlined.results]
+                    is_fed &= backward(side.index, results)
                 unneeded = explained & ~backward(side.index, paired) & ~is_fed
                 self._unneeded = np.flatnonzero(unneeded).tolist()
                 passes_on = of_type(side.index, IN_PLACE_OF_CALLS.__contains__)

@@ -29,6 +29,7 @@ of them is as good as the next.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
@@ -67,7 +68,7 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state, stateful
 from tfgraphwidget.graph.tensor_values import tensor_array
-from tfgraphwidget.naming import last_part
+from tfgraphwidget.naming import enclosing_scopes, last_part
 from tfgraphwidget.tf_types import TensorProto
 
 Labels = npt.NDArray[np.uint64]
@@ -141,6 +142,7 @@ CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume
 OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
 
 MOST_ALIKE = 32  # ops beside a pair that are compared by what is beside them: each costs its edges
+NUMBERED = re.compile(r"_\d+$")  # what TensorFlow adds to a name that is taken
 AMBIGUOUS = -1  # in place of an op: there are several
 FEWEST_ELEMENTS = 8  # of a constant that is known by its value: fewer are often equal by chance
 # What rounding to bfloat16 does to a vector, relative to its length: half a unit in the last of
@@ -149,7 +151,7 @@ MOST_ROUNDING = 2.0**-8
 # The same of channels that float32 scales: of coarser dtypes others would be as near.
 MOST_ROUNDING_OF_SCALED = 2.0**-16
 # Half a unit in the last place of each dtype, relative to the number.
-HALF_UNITS = {"bfloat16": 2.0**-9, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+HALF_UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 LEAST_FLOAT16 = 2.0**-25  # half of the least number of float16: less is rounded to 0
 MOST_CANDIDATES = 32  # constants of one length that are compared: more are all alike
 CLEARLY_NEARER = 4.0  # times: so much farther the next must be
@@ -245,8 +247,12 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     unlike = (
         *_waiting_for_others(before, after, forward),
         *_calls_and_results(before, after, forward),
-        *(() if before.origin is after.origin else _reads_of_others(before, after, forward)),
     )
+    if before.origin is not after.origin:
+        unlike += (
+            *_reads_of_others(before, after, forward),
+            *_numbered_calls_of_others(before, after, forward),
+        )
     forward[[i for i in unlike if i not in pairs]] = -1
     return forward
 
@@ -295,6 +301,18 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
     there = forward[paired]
     is_other = (calls[0][paired] & results[1][there]) | (results[0][paired] & calls[1][there])
     return [int(op) for op in paired[is_other]]
+
+
+def _numbered_calls_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The calls that read others and that TensorFlow has named: "StatefulPartitionedCall_1" counts
+    the calls before it, and each signature of a file is one.
+    """
+    is_call = of_type(before, FUNCTION_CALLS.__contains__)
+    if not is_call.any():
+        return []
+    others = is_call & ops_with_other_inputs(before, after, forward)
+    calls = np.flatnonzero(others).tolist()
+    return [i for i in calls if NUMBERED.sub("", last_part(before.names[i])) == before.types[i]]
 
 
 def _reads_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
@@ -446,9 +464,9 @@ class _Side:
         near[self._edges.source[near[self._edges.consumer]]] = True
         return near & self.is_constant
 
-    def value(self, constant: int) -> bytes:
-        """What a constant holds, as a digest."""
-        return self._attributes.kind(constant)
+    def value(self, op: int) -> bytes:
+        """What a constant holds, or which function an op calls, as a digest."""
+        return self._attributes.kind(op)
 
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool, everywhere: bool
@@ -589,12 +607,15 @@ class _Side:
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
         least_place = 1 if self._level.attributes == "none" else 0
+        is_exact = self._level.attributes == "all"
         # Where an identity may be missing, the surroundings of an op are no longer the same.
         tells_apart = self._level.attributes != "none" and self._level.past >= PASSED_ON
         alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
             for other, place in zip(others[op], places[op], strict=True):
-                if self.pair[other] < 0 and place >= least_place:
+                # A constant that only waits for an op may hold anything.
+                least = least_place if is_exact or not self.is_constant[other] else 1
+                if self.pair[other] < 0 and place >= least:
                     name = last_part(names[other]) if own_names else ""
                     if direction and self.index.types[other] in COMMUTATIVE:
                         # An optimizer adds and multiplies in another order, so that the op at
@@ -646,32 +667,59 @@ class _TwoGraphs:
 
     def check_names(self, certain: Collection[str]) -> None:
         """Where many ops of one name are something else, let names count only for ops that no
-        others are: "Conv2D_3" counts the ops before it, and shifts with these. The partners of
+        others are: "Conv2D_3" counts the ops before it, and shifts with these. Where few are, but
+        constants or calls have changed places, do so if fewer ops differ then. The partners of
         `certain` ops are known.
         """
         before, after, pair = self.before, self.after, self.before.pair
-        paired = pair >= 0
-        is_other = ops_with_other_inputs(before.index, after.index, pair)
-        for i in np.flatnonzero(paired).tolist():
-            here, there = before.index.nodes[i], after.index.nodes[pair[i]]
-            is_other[i] |= here.op != there.op or (here.op in CONSTANTS and here != there)
-        count = paired.sum()
+        is_other, count = self._others(), (pair >= 0).sum()
         few = min(FEW_OTHERS, max(FEWEST_OTHERS, THIRD * count))
-        if is_other.sum() <= max(few, OTHERS * count):
+        are_many = is_other.sum() > max(few, OTHERS * count)
+        if not (are_many or self._are_exchanged(np.flatnonzero(is_other).tolist())):
             return  # an edit, say: its author knows an op by its name
-        ops = np.flatnonzero(paired).tolist()
+        differences = is_other.sum() + before.unpaired.sum()
+        pairs_by_name = pair.copy(), after.pair.copy(), self.evidence.copy()
+        ops = np.flatnonzero(pair >= 0).tolist()
         by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
-        is_first = True
+        labeled: list[Pair] = []
         for rounds in (FAR, 3, 1):
             # Not beside the certain ones alone: there is what was inserted.
-            pairs = self.with_unique_label(rounds, own_names=False, everywhere=is_first)
-            is_first &= not pairs
+            pairs = self.with_unique_label(rounds, own_names=False, everywhere=not labeled)
             self.pair(pairs, STRUCTURE)
-            self.pair_neighbors(own_names=False, start=pairs)
+            labeled += pairs
+        self.pair_neighbors(own_names=False, start=labeled)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
+        if not are_many and self._others().sum() + before.unpaired.sum() >= differences:
+            pair[:], after.pair[:], self.evidence[:] = pairs_by_name
+
+    def _others(self) -> Mask:
+        """The ops of the first graph that are something else than their partners."""
+        before, after, pair = self.before.index, self.after.index, self.before.pair
+        is_other = ops_with_other_inputs(before, after, pair)
+        for i in np.flatnonzero(pair >= 0).tolist():
+            j = int(pair[i])
+            here, there = before.nodes[i], after.nodes[j]
+            if self._may_be_exchanged[i] and here.op == there.op:
+                is_other[i] |= here != there and self.before.value(i) != self.after.value(j)
+            else:
+                is_other[i] |= here.op != there.op
+        return is_other
+
+    @cached_property
+    def _may_be_exchanged(self) -> Mask:
+        """The constants and calls, which are known by what they hold, or by their functions."""
+        return self.before.is_constant | of_type(self.before.index, FUNCTION_CALLS.__contains__)
+
+    def _are_exchanged(self, ops: Iterable[int]) -> bool:
+        """Whether one of some ops holds or calls what another one does there: names of layers or
+        ops that count them have shifted, or weights were exchanged.
+        """
+        some = [op for op in ops if self._may_be_exchanged[op]]
+        there = {self.after.value(int(self.before.pair[op])) for op in some}
+        return any(self.before.value(op) in there for op in some)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
@@ -684,6 +732,7 @@ class _TwoGraphs:
             self.pair(self.with_one_value(), STRUCTURE)
             self.pair(self.with_same_readers(), STRUCTURE)
         elif not level.rounds:
+            self.pair(self.with_same_name_in_scope(), NAME)
             for scopes in PREFIXES:
                 self.pair(self.with_same_tail(*scopes), NAME)
         for own_names in (True, False):
@@ -710,9 +759,45 @@ class _TwoGraphs:
     def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
         """The ops of one kind and, without so many outer scopes, of one name."""
         pairs = _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
-        indexes, forward = (self.before.index, self.after.index), self.before.pair
-        there = set(forward.tolist()) if pairs else set[int]()
-        return [pair for pair in pairs if not _read_others(*indexes, forward, there, pair)]
+        if not pairs:
+            return pairs
+        forward = self.before.pair.copy()
+        forward[[a for a, _ in pairs]] = [b for _, b in pairs]  # what is read may be among them
+        graphs = self.before.index, self.after.index
+        there = set(forward.tolist())
+        return [pair for pair in pairs if not _read_others(*graphs, forward, there, pair)]
+
+    def with_same_name_in_scope(self) -> list[Pair]:
+        """The ops of one kind and of one name in scopes whose other ops are pairs: those that are
+        alike but for the names of scopes.
+        """
+        scopes, before, after = self._scopes_there(), self.before, self.after
+        here: dict[Hashable, int] = {}
+        for op in np.flatnonzero(before.unpaired).tolist():
+            name = before.index.names[op]
+            scope = next((s for s in reversed([*enclosing_scopes(name)]) if s in scopes), "")
+            if scope:
+                key = before.kinds[op], scopes[scope] + name[len(scope) :]
+                here[key] = AMBIGUOUS if key in here else op
+        free = np.flatnonzero(after.unpaired).tolist()
+        return _common(here, {(after.kinds[op], after.index.names[op]): op for op in free})
+
+    def _scopes_there(self) -> dict[str, str]:
+        """The scopes that have unpaired ops, with the scope in which most pairs of each are."""
+        names, other_names = self.before.index.names, self.after.index.names
+        unpaired = np.flatnonzero(self.before.unpaired).tolist()
+        wanted = {scope for op in unpaired for scope in enclosing_scopes(names[op])}
+        counts = defaultdict[str, Counter[str]](Counter)
+        for op in np.flatnonzero(~self.before.unpaired).tolist() if wanted else ():
+            scope, _, own = names[op].rpartition("/")
+            other, _, other_own = other_names[self.before.pair[op]].rpartition("/")
+            while scope and other and own == other_own:
+                if scope in wanted:
+                    counts[scope][other] += 1
+                scope, _, own = scope.rpartition("/")
+                other, _, other_own = other.rpartition("/")
+        most = {scope: count.most_common(1)[0] for scope, count in counts.items()}
+        return {scope: other for scope, (other, n) in most.items() if 2 * n > counts[scope].total()}
 
     def waiting_for_the_same(self) -> list[Pair]:
         """The NoOps that wait for the same: each is as good as the other."""

@@ -44,6 +44,7 @@ class FirstDivergence:
         difference: How far it is from that of the other graph, which is `difference.other`.
         inputs: The inputs of the op, which agree, with their differences; without handles.
         path: The names of the functions that it is in, outermost first; () for the graph itself.
+        calls: The names of the ops that call these functions, each in the function before.
         round: The round of the innermost loop around it in which it first differs, from 1 on; None
             outside of loops.
         note: What else there is to say: why a function that the op calls was not looked into.
@@ -57,6 +58,7 @@ class FirstDivergence:
     path: tuple[str, ...] = ()
     round: int | None = None
     note: str = ""
+    calls: tuple[str, ...] = ()
 
     def record(self) -> dict[str, object]:
         """All of it as JSON can hold it."""
@@ -65,6 +67,7 @@ class FirstDivergence:
             "op": self.op,
             "type": self.op_type,
             "path": list(self.path),
+            "calls": list(self.calls),
             "round": self.round,
             "note": self.note,
             "difference": _json_record(self.difference),
@@ -72,7 +75,8 @@ class FirstDivergence:
         }
 
     def __repr__(self) -> str:
-        place = "".join(f" in {function!r}" for function in reversed(self.path))
+        places = [*zip(self.path, self.calls, strict=True)]
+        place = "".join(f" in {function!r} of {call!r}" for function, call in reversed(places))
         when = "" if self.round is None else f", in round {self.round}"
         lines = [f"first divergence: {self.tensor} ({self.op_type}){place}{when}"]
         if self.difference.other != self.tensor:

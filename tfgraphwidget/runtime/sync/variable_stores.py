@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.sources import (
     CONCRETE,
     FUNCTION,
@@ -183,13 +184,24 @@ class EagerStore:
 @dataclass(frozen=True, eq=False)
 class FileStore:
     """The values that a file, or the checkpoint beside it, has for its variables. They can only be
-    read.
+    read. `lacks` are the handle ops of variables that came without.
     """
 
     title: str
     variables: Sequence[StoredVariable]
     value: Callable[[str], Array] = field(repr=False)
     scope: str = ""
+    lacks: tuple[str, ...] = ()
+
+    def check_values(self) -> None:
+        """Raise SessionRefused for variables that came without values."""
+        if self.lacks:
+            raise SessionRefused(
+                f"{self.title} comes without values for its variables; "
+                + OPEN_WITH_CHECKPOINT
+                + ".",
+                self.lacks,
+            )
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
         """Values from the checkpoint."""
@@ -513,6 +525,7 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
     """The values that a file has for variables: of a TensorFlow 2 file each once, in the order of
     its objects.
     """
+    variables = tuple(variables)
     by_key: dict[str, VariableDef] = {}
     for variable in variables:
         key = stored_data.key(variable.handle)
@@ -533,7 +546,8 @@ def _file_store(title: str, stored_data: StoredData, variables: Iterable[Variabl
                 name, tf.as_dtype(stored_data.dtype(variable.handle)), shape, path, variable
             )
         )
-    return FileStore(title, tuple(variables_stored), stored_data.value)
+    without_values = () if stored_data.has_values else tuple(v.handle for v in variables)
+    return FileStore(title, tuple(variables_stored), stored_data.value, lacks=without_values)
 
 
 def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
