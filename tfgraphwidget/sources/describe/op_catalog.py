@@ -24,7 +24,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation, documented_arguments
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
-from tfgraphwidget.tensorflow_modules import is_loaded, tf
+from tfgraphwidget.tensorflow_modules import is_installed, is_loaded, tf
 from tfgraphwidget.tf_types import AttrValue, OpDef
 
 Kind = Literal["bool", "int", "float", "string", "type", "shape", "tensor", "any"]
@@ -415,6 +415,8 @@ def _is_dtype(value: object) -> bool:
 @functools.cache
 def functions_of_tensors() -> Mapping[str, FunctionType]:
     """TensorFlow's functions of tensors by their public names, without those that call one op."""
+    if not is_installed():
+        return {}
     types = {name.lower() for name in vars(tf.raw_ops)}
     return {
         f"tf.{part}.{name}": function
