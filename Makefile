@@ -13,10 +13,11 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/.demo
 	tfgraphwidget demo
 
-# The lint beside vitest, then pytest, so that its summary is the last line. A test of the browser or of servers waits
-# now and then for another process: with three at a time two cores are never idle.
-test: .venv/.test
-	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-page test-page collect
+# What needs only Node runs while Python's packages are fetched, then the lint, then pytest, so that its summary is the last
+# line. A test of the browser or of servers waits now and then for another process: with three at a time two cores are never
+# idle.
+test:
+	$(MAKE) --no-print-directory --jobs 3 --output-sync lint-page test-page lint-python collect
 	pytest --numprocesses 3 --dist loadfile --benchmark-skip
 
 # All tests, those too that take many seconds each to show on a further model, source or way what a quicker one shows.
@@ -54,10 +55,10 @@ lint-python: .venv/.test
 	python .ci/words.py
 	python .ci/prose.py
 
-lint-page: .venv/.test
+lint-page: $(NODE_DEV)
 	cd labextension && npm run lint && npm run typecheck
 
-test-page: .venv/.test
+test-page: $(NODE_DEV)
 	cd labextension && npm test
 
 # In a new checkout this compiles the tests and TensorFlow once; pytest's workers would each do so at the same time.
@@ -110,8 +111,8 @@ $(NODE_DEV): labextension/package.json labextension/package-lock.json | .venv/.n
 # Installs into the environment of a folder. uv takes a third of pip's time; where it is refused what pip can have, as by a
 # firewall that wants pip's settings, pip goes on. Nothing is compiled: the tests import a third of the files.
 install = @echo "Installing into $(1)."; \
-	{ $(1)/bin/pip install --quiet --disable-pip-version-check uv && UV_SYSTEM_CERTS=1 $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2); } \
-	|| $(1)/bin/pip install --quiet --no-compile $(2)
+	{ $(call uv,$(1)) $(2); } || $(1)/bin/pip install --quiet --no-compile $(2)
+uv = $(1)/bin/pip install --quiet --disable-pip-version-check uv && UV_SYSTEM_CERTS=1 $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 # The build hook, labextension/hatch_build.py, makes the bundle while the package is installed. TensorFlow is 600 MB, so the
 # first time takes a minute or a few.
@@ -119,7 +120,14 @@ install = @echo "Installing into $(1)."; \
 	$(call install,.venv,--editable '.[demo]')
 	touch $@
 
-.venv/.test: pyproject.toml $(FRONT) $(NODE_DEV) | .venv/bin/pip
+# The 3 GB beside our own package, which waits for npm: its build hook makes the bundle. Where uv may not, pip does all of it
+# with our own.
+.venv/.packages: pyproject.toml | .venv/.node
+	@echo "Fetching packages into .venv."
+	-@$(call uv,.venv) --requirements pyproject.toml --extra test
+	touch $@
+
+.venv/.test: pyproject.toml $(FRONT) $(NODE_DEV) .venv/.packages
 	$(call install,.venv,--editable '.[test]')
 	touch $@ .venv/.demo
 
