@@ -19,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import no_tensorflow
@@ -133,15 +134,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(no_tensorflow.WithoutTensorFlow())
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """--doctest-modules is for the package's examples; it would import the scripts that tests run,
-    too.
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[list[pytest.Collector]]:
+    """--doctest-modules is for the package's examples. Here it would import the scripts that tests
+    run, too, and look for examples in each object of each test.
     """
-    return (
-        True
-        if collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
-        else None
-    )
+    collectors = yield
+    return [each for each in collectors if not isinstance(each, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
