@@ -125,7 +125,7 @@ def test_each_fix_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: s
         (lambda e: e.add(graph_def(), into="layer"), 'editor.add(source=source, into="layer_1")'),
         (
             lambda e: e.call("x:0", tf.nn.tanh, into="layer"),
-            'editor.call(at=["x:0"], function=tanh, into="layer_1")',
+            'editor.call(at=["x:0"], function=tf.tanh, into="layer_1")',
         ),
     ],
 )
