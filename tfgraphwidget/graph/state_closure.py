@@ -109,12 +109,12 @@ def unused_slots(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
     the slots of its variables in it.
     """
     members = frozenset(ops)
-    variables = definitions(index, sorted(i for i in members if index.types[i] in HANDLES))
-    names = {index.names[i] for i in variables}
+    handles_here = sorted(i for i in members if index.types[i] in HANDLES)
+    names = {index.names[i] for i in handles_here}
+    below = [i for i in handles_here if not names.isdisjoint(enclosing_scopes(index.names[i]))]
     slots = set()
-    for handle, variable in variables.items():
-        is_trained = variable.handle in index.defined_variables and variable.trainable
-        if is_trained or names.isdisjoint(enclosing_scopes(variable.handle)):
+    for handle, variable in definitions(index, below).items():
+        if variable.handle in index.defined_variables and variable.trainable:
             continue
         used_by = set(users(index, handle)) - own_ops(index, variable)
         if used_by and used_by.isdisjoint(members):
