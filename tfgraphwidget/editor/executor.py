@@ -197,7 +197,7 @@ class EditExecutor(EditedGraph):
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_into_function(self, command: Clone, function: EditExecutor) -> tuple[object, ...]:
-        """Clone a part of this graph into the current function of another editor, which edits."""
+        """Clone a part of this graph into another editor's current function, as that one's edit."""
         with self.transaction() as steps:
             growths = EditPlanner(self, steps).growths(command)
             return tuple(result for growth in growths for result in function.run(growth)[0])

@@ -128,7 +128,7 @@ class History:
 
     @property
     def commands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Which edits are done and undone, by their commands' ids; redone steps are others."""
+        """The ids of the commands that are done and undone; a redone step has another id."""
         return tuple(id(step.command) for step in self.done), tuple(
             id(step.command) for step in self.undone
         )

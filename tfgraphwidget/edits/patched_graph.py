@@ -232,7 +232,7 @@ class PatchedGraph:
         return order
 
     def _sources(self, name: str, among: set[str]) -> set[str]:
-        """The ops of some that an op consumes tensors of, without those a loop returns to Merge."""
+        """Which of some ops an op reads, without what a loop returns to its Merge."""
         node = self.node(name)
         sources = {op for op, _ in _inputs(node) if op in among}
         if node.op in MERGE:

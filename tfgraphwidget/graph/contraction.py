@@ -152,7 +152,7 @@ class HandedOn(NamedTuple):
 
 
 def handed_on(index: GraphIndex, types: frozenset[str], among: Mask) -> HandedOn:
-    """What first outputs are past ops of some types `among` those; see `contracted_edges`."""
+    """What first outputs are without ops of some types `among` those; see `contracted_edges`."""
     edges = _main_inputs(index, types, computed_from_weights(index))
     passed = (edges >= 0) & among
     main = np.arange(len(index), dtype=np.int32)

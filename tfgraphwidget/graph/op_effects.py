@@ -101,7 +101,7 @@ class _Effects:
         return [name for key in calls for name in _functions(node, key)] if calls else None
 
     def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether ops of a type have effects, or may by what they call; attributes of functions."""
+        """(whether ops of a type have effects, or may by what they call; function attributes)"""
         if op_type not in self._by_type:
             self._by_type[op_type] = self._read_definition(op_type)
         return self._by_type[op_type]

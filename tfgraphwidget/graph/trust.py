@@ -478,7 +478,7 @@ class Effects:
     def _join_origin(
         self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
     ) -> _Origin:
-        """The caller's file with the end of a Saver's part; None for what leaves the folder."""
+        """The name of a Saver's file after the caller's; None for one in another folder."""
         first, *others = [text for text in node.input if text[:1] != "^"]
         origin = self._origin(frame, first, fed, is_run=is_run)
         if not self._is_a_saver_s(origin, is_run=is_run):

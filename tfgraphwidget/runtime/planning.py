@@ -276,7 +276,7 @@ class SourceContext:
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Return values of tensors that depend on constants and variables, by a sandbox."""
+        """Return the values of tensors that depend on no input, computed in a sandbox."""
         index = self.index
         variables = variables_among(index, needed_ops(index, (), tensors))
         values = self._present(variables) if variables else {}

@@ -242,7 +242,7 @@ def tensor_of(value: object, dtype: str) -> TensorProto | None:
 
 
 def set_tensor(tensor: TensorProto, value: object, dtype: str) -> bool:
-    """Set a TensorProto, as a large constant's, to what `tensor_of` makes; whether it can be."""
+    """Set a TensorProto to what `tensor_of` makes of a value; return whether that can be done."""
     from tfgraphwidget.graph import tensor_values
 
     array = tensor_values.to_array(value, dtype)

@@ -175,7 +175,7 @@ class NodeCopier:
         return copies
 
     def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
-        """Give attributes `naming`, which name ops, state or frames, the copies' names."""
+        """Rename the ops, state or frames that the attributes `naming` have, as the copies are."""
         attributes = copy.attr
         if OUTPUT_SHAPES in naming:
             self.is_verbatim = False

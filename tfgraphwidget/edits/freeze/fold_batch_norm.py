@@ -452,7 +452,7 @@ def _constants(index: GraphIndex, variables: Collection[str]) -> Mask:
 
 
 def _is_along(shape: Shape, axis: int, size: int) -> bool:
-    """Whether this shape has `size` numbers along one axis, from the end, or is a scalar."""
+    """Whether a shape has `size` along one axis, counted from the end, or is a scalar's."""
     sizes = shape or ()
     dimensions = [(k - len(sizes), length) for k, length in enumerate(sizes) if length != 1]
     return dimensions == [(axis, size)] or (not dimensions and not shape)

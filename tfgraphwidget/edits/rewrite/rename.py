@@ -199,7 +199,7 @@ class Rename(Command):
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
     def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
-        """Old name -> new name of each op in a scope that goes; an op named so keeps it."""
+        """Old name -> new name of each op in a removed scope; an op of its name keeps that."""
         names = [
             index.names[op] for op in sorted(index.scopes.ops(index.scopes.ids[scope]).tolist())
         ]

@@ -183,7 +183,7 @@ def _scipy(module: str) -> Any:
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:
-    """The points nearer along one axis without clashes: an aslant row takes much room."""
+    """The points, closer together along one axis as far as no two of them then overlap."""
     i, j = _overlapping_along(points, sizes, 1 - axis).T
     need = (sizes[i, axis] + sizes[j, axis]) / 2 + GAP
     factor = np.ones(2)

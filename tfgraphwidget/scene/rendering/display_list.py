@@ -820,7 +820,7 @@ def _shorten_to(text: str, room: float, size: float) -> str:
 
 
 def _note_in(note: str, room: float) -> str:
-    """A note in a box: FLOPs or bytes go without the unit where it has no room, never cut."""
+    """A note in a box. Where FLOPs or bytes have no room, they lose the unit, no digit."""
     number = _NUMBER.match(note)
     if number is None:
         return _shorten_to(note, room, SMALL)

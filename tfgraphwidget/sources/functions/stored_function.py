@@ -67,7 +67,7 @@ class FileCaptures:
     def entries(
         self,
     ) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
-        """As written, for who writes them again without TensorFlow: op, kind, entries' readers."""
+        """(op, kind, entries that read it) as written, to write them again without TensorFlow."""
         for op, kind in self._kinds.items():
             yield op, kind, {key: partial(self._value, kind, key) for key in VALUES if key in kind}
 
