@@ -78,7 +78,36 @@ def test_a_block_holds_what_only_it_reads(graph):
 def test_a_network_with_a_line_past_all_of_it_has_no_bottlenecks(graph):
     ops = residual(14)
     ops["net/end"] = "AddN net/act_13 x net/conv_0"
-    assert not outline_of(graph(ops | {"y": "Softmax net/end"}))[0].blocks.any()
+    outline = outline_of(graph(ops | {"y": "Softmax net/end"}))[0]
+    assert not (outline.blocks & ~outline.cones).any()
+
+
+def test_training_that_reads_everything_again_changes_no_block(graph):
+    """As in a step of Keras without scopes, where the gradients read each activation."""
+    ops = {name.removeprefix("net/"): text for name, text in residual(14).items()}
+    ops = {name: text.replace("net/", "") for name, text in ops.items()}
+    before = "gradients/ones"
+    for name in [name for name, text in ops.items() if text.startswith(("Conv2D", "Relu"))][::-1]:
+        ops[f"gradients/{name}_grad/Grad"] = f"Mul {before} {name}"
+        before = f"gradients/{name}_grad/Grad"
+    seen = build_visible_graph(graph(ops | {"gradients/ones": "Const"}), ViewSpec())
+    assert {f"… act_{k}" for k in range(1, 14)} <= boxes(seen).keys()
+
+
+def test_where_names_group_few_boxes_the_graph_decides(graph):
+    """As in the first ResNet50 of Keras: "res2a_branch2a", "bn2a_branch2a", "activation_2"."""
+    ops, before = {"x": "Placeholder"}, "x"
+    for k in range(8):
+        for branch in "abc":
+            ops[f"res{k}_branch_{branch}"] = f"Conv2D {before}"
+            ops[f"bn{k}{branch}"] = f"FusedBatchNorm res{k}_branch_{branch}"
+            ops[f"activation_{k}_{branch}"] = f"Relu bn{k}{branch}"
+            before = f"activation_{k}_{branch}"
+        ops[f"add_{k}"] = f"AddN {before} {f'sum_{k - 1}' if k else 'x'}"
+        ops[f"sum_{k}"] = f"Relu add_{k}"
+        before = f"sum_{k}"
+    seen = boxes(build_visible_graph(graph(ops | {"y": f"Softmax {before}"}), ViewSpec()))
+    assert {f"… sum_{k}" for k in range(1, 8)} <= seen.keys()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.visible.test_badges import chips
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.visible.badges import format_constant
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -97,3 +100,18 @@ def test_a_captured_variable_is_a_badge_and_no_input():
         "x",
         "y",
     ]
+
+
+def test_a_merged_constant_is_no_line_between_layers():
+    """Where equal constants were merged, one layer holds the epsilon of all others."""
+    ops = {"x": ("Placeholder", [], {}), "norm_3__epsilon": ("Const", [], {"value": np.ones(2)})}
+    layers, before = [f"norm_{k}" for k in range(4)], "x"
+    for layer in layers:
+        ops[f"{layer}__mul"] = ("Mul", [before], {})
+        ops[f"{layer}__add"] = ("Add", [f"{layer}/mul", "norm_3/epsilon"], {})
+        before = f"{layer}/add"
+    drawn = lines(build_visible_graph(typed(**ops), ViewSpec(fold=False)))
+    assert set(drawn) == {("x", "norm_0"), *pairwise(layers)}
+    large = ops | {"norm_3__epsilon": ("Const", [], {"value": np.ones((20, 20))})}
+    drawn = lines(build_visible_graph(typed(**large), ViewSpec(fold=False)))
+    assert ("norm_3", "norm_0") in drawn, "a kernel that layers share is a part of the network"

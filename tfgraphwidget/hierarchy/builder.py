@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, no_collections
+from tfgraphwidget.hierarchy.cones import find_cones, find_crowded
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
 from tfgraphwidget.hierarchy.metrics import find_metric_groups
 from tfgraphwidget.hierarchy.op_facts import (
@@ -161,6 +162,11 @@ def _build_outline(index: GraphIndex, facts: OpFacts, *, fold: bool) -> tuple[Ou
     outline = outline.with_groups(find_metric_groups(index, facts, outline))
     if fold:
         outline = outline.with_groups(find_layer_groups(index, facts, outline))
-        outline = outline.with_groups(find_repeats(index, facts, outline))
+        folded = outline.with_groups(find_repeats(index, facts, outline))
+        crowded = find_crowded(facts, folded)[: len(outline)]
+        if crowded.any():
+            outline = outline.with_groups(find_cones(index, facts, outline, crowded))
+            folded = outline.with_groups(find_repeats(index, facts, outline))
+        outline = folded
     structure = structural_hashes(index, outline, sibling_edges(index, outline))
     return outline, sum_ops(index, facts, outline, structure)

@@ -48,6 +48,9 @@ class _Expansion:
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
+        # What is a crowd without cones is one to open with them.
+        cones = np.flatnonzero(tree.cones)
+        np.add.at(self.inner, tree.parent[cones], tree.members[cones] - 1)
         stays_closed = (tree.part > 0) | tree.holds_metrics
         self.is_compute = np.where(stays_closed, 0, sums.compute_ops).tolist()
         # The network is where the convolutions and matrix products are, if there are any.

@@ -9,8 +9,8 @@ are drawn as one box, "conv2_block1_*"; groups of equal structure are then repea
 The shortest prefix is taken that no more than two dozen boxes have. Boxes of one prefix that are
 not connected (all the "add_7" of a network) are no group. What lies between members of one block
 only ("activation_11") is a part of it; a block with anything else between its members is none.
-Where less than half of the boxes get into groups, the graph decides: what lies between two
-bottlenecks, boxes through which all data flows, is a group. So the branches of an Inception block,
+Where it groups far more of the boxes, the graph decides: what lies between two bottlenecks, boxes
+through which all data flows, is a group. So the branches of an Inception block,
 which begin at one box and end at the concatenation, are "… mixed3". What is fed lies beside the
 flow: labels go to the loss, and a flag of training to each layer.
 """
@@ -116,9 +116,10 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
 
 # Boxes of a container: more than an eye can take in, and so many that blocks of them are too many
 # as well.
-_MANY, _HOPELESS = 60, 5_000
+MANY, HOPELESS = 60, 5_000
 _ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
 _LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
+_FAR_MORE = 1.5  # times the boxes that names group: so many are worth that the graph decides
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     boxes[0] = False
     around = np.concatenate([outline.parent, outline.home])[boxes]
     count = np.bincount(around, minlength=len(outline)).astype(np.int32)
-    crowded = np.flatnonzero((count > _MANY) & (count <= _HOPELESS)).tolist()
+    crowded = np.flatnonzero((count > MANY) & (count <= HOPELESS)).tolist()
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
@@ -161,18 +162,30 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     whole = add_feeders([block.things for block in wired], edges, ~boxes)
     wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
-    rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
     is_fed = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _INPUT])
-    flow = lines[0][~is_fed[lines[0]]], lines[1][~is_fed[lines[0]]]
-    for container in sorted(rest):
-        unfed = {thing: name for thing, name in words[container].items() if not is_fed[thing]}
-        blocks += _select_acyclic(
-            _group_between_bottlenecks(container, unfed, boxes, acts, edges, flow),
+    # Training reads everything again.
+    trains, network_edges = outline.trains, edges.without_training(outline)
+    is_flow = ~is_fed[lines[0]] & (trains[lines[0]] | ~trains[lines[1]])
+    flow = lines[0][is_flow], lines[1][is_flow]
+    for container in crowded:
+        named = [block for block in blocks if block.container == container]
+        in_names = sum(len(block.boxes) for block in named)
+        if in_names * _FAR_MORE > count[container]:
+            continue
+        network = {
+            thing: name
+            for thing, name in words[container].items()
+            if not is_fed[thing] and not trains[thing]
+        }
+        between = _select_acyclic(
+            _group_between_bottlenecks(container, network, boxes, acts, network_edges, flow),
             edges,
             lines,
             count,
         )
+        if sum(len(block.boxes) for block in between) > _FAR_MORE * in_names:
+            blocks = [block for block in blocks if block.container != container] + between
     return [_group(block, outline) for block in blocks]
 
 

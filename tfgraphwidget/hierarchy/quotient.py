@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import NEXT, GraphIndex, distinct, rows_of, strong_components
+from tfgraphwidget.graph import (
+    CONSTANT_LIKE,
+    NEXT,
+    GraphIndex,
+    distinct,
+    rows_of,
+    strong_components,
+)
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges
 
@@ -18,7 +25,7 @@ _TRIMS = 20  # rounds; each takes as long as a hundredth of the search for cycle
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
     """Find the data edges between siblings, without the back edges of loops, so that loops have an
-    order too.
+    order too, and without constants: where equal ones were merged, any layer holds those of all.
 
     Args:
         depends_on_input: Which siblings depend on an input of the graph.
@@ -27,7 +34,8 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
         Sources and targets, each pair once.
     """
     count = len(edges.around)
-    flows = depends_on_input[edges.source] & ~of_types(index, NEXT)[edges.op]
+    is_left_out = of_types(index, NEXT | CONSTANT_LIKE)
+    flows = depends_on_input[edges.source] & ~is_left_out[edges.op]
     pairs = distinct(edges.source[flows].astype(np.int64) * count + edges.target[flows])
     return pairs // count, pairs % count
 

@@ -42,8 +42,8 @@ class SiblingEdges:
 
     def without_training(self, outline: Outline) -> SiblingEdges:
         """These edges, less those that lead from the network to gradients or training."""
-        serves = np.concatenate([outline.part, outline.op_part]) > 0
-        stays = serves[self.source] | ~serves[self.target]
+        trains = outline.trains
+        stays = trains[self.source] | ~trains[self.target]
         source, target, op, reader = (
             numbers[stays] for numbers in (self.source, self.target, self.op, self.reader)
         )

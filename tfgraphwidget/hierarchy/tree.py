@@ -108,13 +108,19 @@ class Outline:
 
     @cached_property
     def blocks(self) -> Mask:
-        """Which nodes are layer groups, see `layer_groups`: groups that are drawn as scopes are."""
+        """Which nodes are layer groups or cones: groups that are drawn as scopes are."""
         blocks = self.members > 0
         names = [self.names[node] for node in np.flatnonzero(blocks).tolist()]
         blocks[blocks] = [
             name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names
         ]
         return blocks
+
+    @cached_property
+    def cones(self) -> Mask:
+        """Which nodes are cones, see `cones`: blocks that have the name of their tip."""
+        has_label: Mask = np.array([label != "" for label in self.labels], dtype=bool)
+        return self.blocks & has_label
 
     @cached_property
     def holds_weights(self) -> Mask:
@@ -125,6 +131,12 @@ class Outline:
     def holds_metrics(self) -> Mask:
         """Which nodes are groups of metrics, see `metrics`."""
         return np.array([label == METRICS for label in self.labels], dtype=bool)
+
+    @cached_property
+    def trains(self) -> Mask:
+        """Which nodes, then which ops, serve training; of a node, most of its ops."""
+        ops = self.op_part > 0
+        return np.concatenate([2 * self.count(ops) > self.count(np.ones_like(ops)), ops])
 
     @cached_property
     def depth(self) -> Ints:
@@ -320,6 +332,8 @@ def _family(
     chief[:scopes] = index.scopes.named
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
+    for node in np.flatnonzero(outline.cones).tolist():
+        chief[node] = index.ids[outline.names[node].replace(UP_TO, "")]
     family = np.where(layers > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
     scopes_with_chief = np.flatnonzero(chief >= 0)
     family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]

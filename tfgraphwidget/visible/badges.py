@@ -125,12 +125,22 @@ def _constant(node: NodeDef, name: str) -> str:
     return text if _DUMB.fullmatch(name) else f"{_short(name)} {text}"
 
 
+def has_few_values(constant: NodeDef) -> bool:
+    """Whether a badge can show all values of a constant."""
+    if "value" not in constant.attr:
+        return False
+    return _is_small([dim.size for dim in constant.attr["value"].tensor.tensor_shape.dim])
+
+
+def _is_small(shape: Sequence[int]) -> bool:
+    return math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
+
+
 def format_constant(tensor: TensorProto) -> str:
     """Format the value of a small TensorProto, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
-    is_small = math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
-    values = _values(tensor, dtype, math.prod(shape)) if is_small else None
+    values = _values(tensor, dtype, math.prod(shape)) if _is_small(shape) else None
     text = None if values is None else _format_nested(values, shape)
     if text is None or len(text) > _MOST_LETTERS:
         return f"{dtype}[{', '.join(map(str, shape))}]"

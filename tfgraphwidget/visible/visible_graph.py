@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import DRAWN_AS_LOOPS, LOOP_CONDITION, GraphIndex
 from tfgraphwidget.hierarchy import (
+    CONSTANT,
     FAMILIES,
     Ints,
     Mask,
@@ -44,7 +45,13 @@ from tfgraphwidget.hierarchy import (
     of_types,
     outline_of,
 )
-from tfgraphwidget.visible.badges import Badges, assign_badges, no_badges, ops_with_badges
+from tfgraphwidget.visible.badges import (
+    Badges,
+    assign_badges,
+    has_few_values,
+    no_badges,
+    ops_with_badges,
+)
 from tfgraphwidget.visible.edge_bundles import (
     EdgeBundles,
     EdgePairs,
@@ -186,6 +193,7 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
         index, data, boxes.parent, boxes.depth, part, facts.depends_on_input
     )
     aside = _find_auxiliary(facts, outline, sums, boxes, data.select(has_line))
+    has_line &= ~_are_values_in_closed_scopes(index, facts, boxes, data)
     outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
     has_line &= data.are_within(outer)
@@ -351,6 +359,22 @@ def _count_omitted(items: int, *pairs: EdgePairs) -> Ints:
     endpoints = np.concatenate([end for some in pairs for end in (some.source, some.target)])
     edges = np.concatenate([some.edges for some in pairs for _ in range(2)])
     return np.bincount(endpoints, weights=edges, minlength=items).astype(np.int32)
+
+
+def _are_values_in_closed_scopes(
+    index: GraphIndex, facts: OpFacts, boxes: Items, data: EdgePairs
+) -> Mask:
+    """Which tensors are small constants that a closed scope holds for several other boxes.
+
+    Where equal constants were merged, one layer holds the epsilon of all: lines from it to each of
+    them would say that they read that layer.
+    """
+    result: Mask = (facts.constant_kind[data.op] == CONSTANT) & (boxes.op[data.source] < 0)
+    rows = np.flatnonzero(result)
+    ops, op_of_row, readers = np.unique(data.op[rows], return_inverse=True, return_counts=True)
+    is_small = np.array([has_few_values(index.nodes[op]) for op in ops.tolist()], dtype=bool)
+    result[rows] = (is_small & (readers > 1))[op_of_row]
+    return result
 
 
 def _find_auxiliary(

@@ -1,0 +1,116 @@
+"""In a crowd, what leads to one op only is drawn as one box with it."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tests.hierarchy.test_repeats import boxes
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.op_facts import FAMILIES
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import CLOSED, VisibleGraph, build_visible_graph
+
+pytestmark = pytest.mark.no_tensorflow
+TYPES = ("Reshape", "Mul", "Cast", "ConcatV2", "Relu", "MatMul", "Slice")
+
+
+def reshapes(count: int) -> dict[str, str]:
+    """x -> so many reshapes to computed shapes, each before an activation of its own -> y."""
+    ops, before = {"x": "Placeholder", "begin": "Const", "size": "Const"}, "x"
+    for k in range(count):
+        kind = ("Relu", "Tanh", "Elu", "Sigmoid")[(k // 3) % 4]  # chains that differ are no fold
+        ops |= {
+            f"Shape_{k}": f"Shape {before}",
+            f"strided_slice_{k}/stack": "Const",
+            f"strided_slice_{k}": f"StridedSlice Shape_{k} strided_slice_{k}/stack begin",
+            f"strided_slice_{k}_1": f"StridedSlice Shape_{k} begin begin",
+            f"pack_{k}": f"Pack strided_slice_{k} strided_slice_{k}_1 size",
+            f"Reshape_{k}": f"Reshape {before} pack_{k}",
+            f"act_{k}": f"{kind} Reshape_{k} {f'act_{k - 2}' if k > 1 and k % 5 == 0 else ''}",
+        }
+        before = f"act_{k}"
+    # What passes all of it by leaves no bottleneck: the ops are no blocks of a network.
+    return ops | {"end": f"MatMul {before} act_0", "y": "Softmax end"}
+
+
+def members(graph, ops: dict[str, str], group: str) -> set[str]:
+    index = graph(ops)
+    outline = outline_of(index)[0]
+    return {index.names[op] for op in outline.ops(outline.ids[group])}
+
+
+def is_acyclic(seen: VisibleGraph) -> bool:
+    lines = zip(seen.source.tolist(), seen.target.tolist(), strict=True)
+    inside = [(a, b) for a, b in lines if seen.parent[a] == seen.parent[b]]
+    return nx.is_directed_acyclic_graph(nx.DiGraph(inside))
+
+
+def test_what_computes_the_shape_of_a_reshape_is_in_its_box(graph):
+    ops = reshapes(12)
+    seen = build_visible_graph(graph(ops), ViewSpec())
+    # Each activation is the only op that reads its reshape, and takes that in too.
+    cone = {"Shape_3", "strided_slice_3", "strided_slice_3_1", "pack_3", "Reshape_3", "act_3"}
+    assert members(graph, ops, "… act_3") == cone | {"strided_slice_3/stack"}
+    at = seen.names.index("… act_3")
+    assert (seen.labels[at], seen.kind[at]) == ("act_3", CLOSED)
+    assert FAMILIES[seen.family[at]] == "activation", "it has the color of the op it is named for"
+    assert len(boxes(seen)) < 20
+
+
+def test_a_box_opens_to_its_ops(graph):
+    seen = build_visible_graph(graph(reshapes(12)), ViewSpec(frozenset({"… act_3"})))
+    at = seen.names.index("… act_3")
+    inside = {name for name, around in zip(seen.names, seen.parent, strict=True) if around == at}
+    assert inside >= {"Shape_3", "strided_slice_3", "strided_slice_3_1", "pack_3", "Reshape_3"}
+
+
+def test_where_there_are_few_boxes_each_op_is_one(graph):
+    assert not outline_of(graph(reshapes(6)))[0].cones.any()
+
+
+def test_what_several_ops_read_stays_a_box(graph):
+    ops = reshapes(12) | {"other": "Tanh strided_slice_3"}
+    assert "strided_slice_3" not in members(graph, ops, "… act_3")
+    assert "Shape_3" not in members(graph, ops, "… act_3"), "it leads to two boxes"
+    assert "… strided_slice_3" not in outline_of(graph(ops))[0].names, "nothing leads to it only"
+
+
+def test_gradients_are_no_readers(graph):
+    ops = reshapes(12)
+    ops["gradients/Reshape_3_grad/Shape"] = "Shape Reshape_3"
+    ops["gradients/Reshape_3_grad/Reshape"] = "Reshape y gradients/Reshape_3_grad/Shape"
+    assert "Reshape_3" in members(graph, ops, "… act_3")
+
+
+def test_gradients_that_lead_back_are(graph):
+    """A force is the gradient of an energy, and the network goes on with it."""
+    ops = reshapes(12)
+    ops["gradients/Reshape_11_grad/Reshape"] = "Reshape y Reshape_11"
+    ops["force"] = "Mul gradients/Reshape_11_grad/Reshape Reshape_11"
+    ops["o_force"] = "MatMul force force"
+    assert is_acyclic(build_visible_graph(graph(ops), ViewSpec()))
+
+
+def test_a_loop_has_no_tip(graph):
+    ops = reshapes(12)
+    ops |= {
+        "loop/merge": "Merge x loop/next",
+        "loop/add": "Add loop/merge begin",
+        "loop/next": "NextIteration loop/add",
+    }
+    assert "loop" in boxes(build_visible_graph(graph(ops), ViewSpec()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_box_makes_a_circle(graph, seed):
+    numbers = np.random.default_rng(seed)
+    ops = {"x": "Placeholder", "z": "Placeholder"}
+    for k in range(150):
+        before = [*ops][-int(numbers.integers(2, 12)) :]
+        read = numbers.choice(before, size=int(numbers.integers(1, 3)))
+        ops[f"op_{k}"] = f"{numbers.choice(TYPES)} {' '.join(read)}"
+    index = graph(ops)
+    assert outline_of(index)[0].cones.any()
+    assert is_acyclic(build_visible_graph(index, ViewSpec()))
