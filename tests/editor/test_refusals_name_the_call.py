@@ -187,6 +187,15 @@ def test_the_page_says_it_without_the_call() -> None:
     assert not PYTHON.search(reply.why)
 
 
+@pytest.mark.parametrize("name", ["net", "net/"])
+def test_a_name_scope_where_an_op_is_asked_for_has_a_way_out(name: str) -> None:
+    editor = tgw.example()
+    way_out = "'net' is a name scope and not an op; editor.ops(scope='net') has its ops."
+    for call in (editor.upstream, editor.downstream, editor.ops):
+        assert str(refusal(lambda call=call: call(name))).endswith(way_out)
+    assert "'net' is a name scope" in str(refusal(lambda: editor.clone(name, "loss:0")))
+
+
 def test_a_worker_process_can_send_a_refusal() -> None:
     editor = tgw.example()
     for error in (

@@ -1103,3 +1103,14 @@ def test_slots_of_an_optimizer_are_no_part_of_a_scope_that_is_cloned(*, resource
     trained = editor.clone(~editor.ops(scope="copy") - editor.ops(scope="shared"), into="trained")
     assert len(trained.variables) == 2 + 4 + 2 + 1  # weights, slots, powers of beta, an average
     assert not trained.report.dropped
+
+
+@pytest.mark.parametrize("name", ["net/hidden", "net/hidden/"])
+def test_the_name_of_a_scope_means_its_ops(name: str) -> None:
+    editor = tgw.example()
+    by_name = editor.clone(name, into="copy")
+    editor.undo()
+    by_ops = editor.clone(editor.ops(scope="net/hidden"), into="other")
+    copied = {name.removeprefix("copy/") for name in by_name.ops}
+    assert copied == {name.removeprefix("other/") for name in by_ops.ops}
+    assert {"net/hidden/w", "net/hidden/MatMul"} <= copied

@@ -522,6 +522,12 @@ class ArgumentResolver:
         selection, view = None, self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:
             raise GraphEditError(view.selection_notice)
+        if (
+            isinstance(inputs, str)
+            and outputs is None
+            and edits.rewire.is_scope(self._index, inputs)
+        ):
+            inputs = selectors.scope(self._index, inputs.rstrip("/"))
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(view.boundary):

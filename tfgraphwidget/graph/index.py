@@ -40,6 +40,7 @@ from tfgraphwidget.graph.extras import GraphExtras, NoExtras
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
 from tfgraphwidget.naming import FIND_OPS, did_you_mean, scopes_around, split_tensor
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
@@ -207,6 +208,12 @@ class GraphIndex:
             number = self.ids.get(split_tensor(name)[0])
         if number is None:
             op_name = split_tensor(name)[0][:200]
+            scope = op_name.removesuffix("/")
+            if scope and scope in self.scopes.ids:
+                raise UnknownName(
+                    f"{scope!r} is a name scope and not an op; "
+                    + either(f"editor.ops(scope={scope!r}) has its ops.", "choose one of its ops.")
+                )
             raise UnknownName(
                 f"This graph has no op {op_name!r}"
                 + did_you_mean(op_name, self.names, otherwise=FIND_OPS)

@@ -161,7 +161,8 @@ class Clone(Command):
     stays so after undo; `mark()` unmarks it.
 
     Args:
-        inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
+        inputs: Tensors or ops that enter the part; or, alone, a Selection or the name of a scope,
+            whose ops are copied.
         outputs: Tensors or ops that leave the part.
         into: The name scope of the copy; None for a free one.
         variables: "own": the copy has its own variables, tables and other state; "shared": it uses
