@@ -103,6 +103,23 @@ def test_a_loop_has_no_tip(graph):
     assert "loop" in boxes(build_visible_graph(graph(ops), ViewSpec()))
 
 
+def test_a_computation_with_one_result_is_several_boxes(graph):
+    """All of it leads to the result only; alike branches are cut at one depth."""
+    ops, before = {"x": "Placeholder"}, "x"
+    for step in range(6):
+        for branch in "abc":
+            ops[f"{branch}{step}_0"] = f"Mul {before} x"
+            for k in range(1, 5):
+                ops[f"{branch}{step}_{k}"] = f"{('Cast', 'Mul')[k % 2]} {branch}{step}_{k - 1}"
+        ops[f"sum_{step}"] = f"AddN {' '.join(f'{branch}{step}_4' for branch in 'abc')} {before}"
+        before = f"sum_{step}"
+    seen = build_visible_graph(graph(ops | {"y": f"Identity {before}"}), ViewSpec(fold=False))
+    whole = build_visible_graph(graph(ops | {"y": f"Identity {before}"}), ViewSpec())
+    assert len(boxes(seen)) == 98
+    assert 6 <= len(boxes(whole)) <= 45
+    assert is_acyclic(whole)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_no_box_makes_a_circle(graph, seed):
     numbers = np.random.default_rng(seed)

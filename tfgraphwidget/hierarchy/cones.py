@@ -14,14 +14,18 @@ from __future__ import annotations
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.hierarchy.layer_groups import HOPELESS, MANY, add_feeders
+from tfgraphwidget.hierarchy.layer_groups import HOPELESS, MANY, add_feeders, topological_order
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts
-from tfgraphwidget.hierarchy.quotient import Things, data_flow, keep_acyclic
+from tfgraphwidget.hierarchy.quotient import Lines, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import UP_TO, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
-_ROUNDS = 8  # each finds what leads to one cone on several ways
+# How many ops in a row lead to a tip at most; the first that leaves few boxes is taken. Shape,
+# StridedSlice, Mul and Pack before a Reshape are four. Of branches that are alike all or none are
+# cut there.
+_DEPTHS = (5, 8, 13, 21)
+_FEW = 45  # boxes of a container
 _JOINING = [FAMILIES.index(name) for name in ("shape", "arithmetic")]
 
 
@@ -55,20 +59,24 @@ def find_cones(
         A group for each op that others lead to and to nothing else.
     """
     nodes = len(outline)
-    around = np.concatenate([outline.parent, outline.home])
+    is_box = _find_boxes(facts, outline)
     fed = facts.depends_on_input & (facts.constant_kind == NONE)
     joining = fed & np.isin(facts.family, _JOINING)
     may = np.concatenate([outline.count(joining) == outline.count(fed), joining])
     may[:nodes] &= outline.members == 0
     edges = sibling_edges(index, outline)
-    may &= _find_boxes(facts, outline) & crowded[around] & ~edges.leaves
-    is_fed = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
+    may &= is_box & ~edges.leaves
     network = edges.without_training(outline)
-    cones = _cones(index, outline, _find_tips(network, may))
-    parts = keep_acyclic(cones, data_flow(index, is_fed, edges), nodes + len(index))
-    # Where gradients lead back into a cone, they count as readers.
-    may[[thing for part in parts for thing in part]] = False
-    parts += _cones(index, outline, _find_tips(edges, may))
+    is_fed = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
+    lines = data_flow(index, is_fed, edges)
+    parts: list[list[int]] = []
+    for container in np.flatnonzero(crowded).tolist():
+        boxes = np.flatnonzero(is_box & (edges.around == container)).tolist()
+        tips = {thing for thing in boxes if _name(index, outline, thing) in index.ids}
+        cones = keep_acyclic(_cones(boxes, tips, may, network, lines), lines, len(may))
+        # Where gradients lead back into a cone, they count as readers.
+        may[[thing for cone in cones for thing in cone]] = False
+        parts += cones + _cones(boxes, tips, may, edges, lines)
     is_value = np.concatenate([np.zeros(nodes, dtype=bool), facts.constant_kind > NONE])
     wholes = add_feeders(parts, network, is_value)
     groups = [
@@ -78,43 +86,30 @@ def find_cones(
     return [group for group in groups if group.name not in outline.ids]
 
 
-def _cones(index: GraphIndex, outline: Outline, tips: Things) -> list[list[int]]:
-    """The things that lead to each tip, after the tip: an op, or the scope of an op's name."""
-    cones: dict[int, list[int]] = {}
-    for thing in np.flatnonzero(tips != np.arange(len(tips))).tolist():
-        tip = int(tips[thing])
-        cones.setdefault(tip, [tip]).append(thing)
-    return [part for tip, part in cones.items() if _name(index, outline, tip) in index.ids]
-
-
-def _find_tips(edges: SiblingEdges, may: Mask) -> Things:
-    """For each thing the one that it leads to over things that may join others, or the thing
-    itself if it leads to several.
-    """
-    count = len(may)
+def _cones(
+    boxes: list[int], tips: set[int], may: Mask, edges: SiblingEdges, lines: Lines
+) -> list[list[int]]:
+    """The cones of a container, each with its tip first: as small as makes it no crowd."""
+    readers: dict[int, set[int]] = {}
     is_joined = may[edges.source]
     source, target = edges.source[is_joined], edges.target[is_joined]
-    tips = np.arange(count)
-    for _ in range(_ROUNDS):
-        lowest, highest = np.full(count, count), np.full(count, -1)
-        np.minimum.at(lowest, source, tips[target])
-        np.maximum.at(highest, source, tips[target])
-        joins = (lowest == highest) & (tips != lowest)
-        if not joins.any():
+    for thing, reader in zip(source.tolist(), target.tolist(), strict=True):
+        readers.setdefault(thing, set()).add(reader)
+    order = [thing for thing in topological_order(boxes, lines)[::-1] if thing in readers]
+    cones: dict[int, list[int]] = {}
+    for deepest in _DEPTHS:
+        tip_of: dict[int, int] = {}
+        depth: dict[int, int] = {}
+        for thing in order:  # each after its consumers
+            led_to = {tip_of.get(reader, reader) for reader in readers[thing]}
+            below = 1 + max(depth.get(reader, 0) for reader in readers[thing])
+            if len(led_to) == 1 and led_to <= tips and below <= deepest:
+                tip_of[thing], depth[thing] = led_to.pop(), below
+        if len(boxes) - len(tip_of) <= _FEW:
             break
-        tips[joins] = lowest[joins]
-        tips = _follow(tips)
-    return tips
-
-
-def _follow(tips: Things) -> Things:
-    """The last of each chain; what leads into a loop stays by itself."""
-    for _ in range(len(tips).bit_length()):
-        further = tips[tips]
-        if (further == tips).all():
-            return tips
-        tips = further
-    return np.where(tips[tips] == tips, tips, np.arange(len(tips)))
+    for thing, tip in tip_of.items():
+        cones.setdefault(tip, [tip]).append(thing)
+    return [*cones.values()]
 
 
 def _name(index: GraphIndex, outline: Outline, thing: int) -> str:

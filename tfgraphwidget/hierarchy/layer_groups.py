@@ -49,7 +49,7 @@ def split_at_bottlenecks(
     Returns:
         The groups, each with the bottleneck at its end last; none if there is a cycle.
     """
-    order = _topological_order(boxes, lines)
+    order = topological_order(boxes, lines)
     if len(order) < len(boxes):
         return []
     place = np.full(len(activation), -1)
@@ -74,7 +74,7 @@ def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation
     return at + 1 < len(order) and bool(narrow[at + 1]) and bool(activation[order[at + 1]])
 
 
-def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
+def topological_order(boxes: list[int], lines: Lines) -> list[int]:
     """The boxes so that each follows what it reads, else as they are; without cycles' boxes."""
     waits = dict.fromkeys(boxes, 0)
     after: dict[int, list[int]] = {}
@@ -266,7 +266,7 @@ def _with_things_between(
     block_of = {thing: number for number, block in enumerate(blocks) for thing in block.things}
     crowded = {block.container for block in blocks}
     things = [thing for at in crowded for thing in sorted(words[at]) if boxes[thing]]
-    order = _topological_order(things, lines)
+    order = topological_order(things, lines)
     sources: dict[int, list[int]] = {thing: [] for thing in order}
     targets: dict[int, list[int]] = {thing: [] for thing in order}
     is_ordered = np.isin(lines[0], order) & np.isin(lines[1], order)
