@@ -80,7 +80,7 @@ def _count_of_parts(spec: Any) -> int:
     if spec.type_spec_class == _SPARSE:
         return 3
     if spec.type_spec_class == _INDEXED_SLICES and len(state) > 3:
-        return 2 + (state[3].WhichOneof("kind") != "none_value")
+        return 3 - int(state[3].WhichOneof("kind") == "none_value")
     if spec.type_spec_class == _RAGGED and len(state) > 2:
-        return 1 + int(min(state[2].int64_value, _MOST_SPLITS))
+        return 1 + min(int(state[2].int64_value), _MOST_SPLITS)
     return 0
