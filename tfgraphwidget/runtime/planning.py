@@ -192,11 +192,13 @@ class SourceContext:
             )
 
         if self.function:
-            yield from (self.arguments[k] for k in sorted(places(self.function)))
+            parts = places(self.function)
+            yield from (tensor for k, tensor in enumerate(self.arguments) if k in parts)
             return
         for node in self.index.nodes:
             for called in called_functions(node, self.index.functions):
-                yield from (node.input[k] for k in sorted(places(called.function)))
+                parts = places(called.function)
+                yield from (text for k, text in enumerate(node.input) if k in parts)
 
     @cached_property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:
