@@ -17,6 +17,7 @@ from tfgraphwidget.graph import (
     CHECKPOINT_VALUES,
     CONSTANTS,
     FUNCTION_CALLS,
+    IN_PLACE_OF_CALLS,
     TABLE,
     TABLE_FILE_INITIALIZERS,
     TABLE_WRITES,
@@ -40,7 +41,7 @@ from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.tf_types import MetaGraphDef
 
 _FILLS_TABLE = re.compile(r"InitializeTable|LookupTableImport")
-_QUIET = CONSTANTS | {"Identity", "NoOp"}
+_QUIET = CONSTANTS | IN_PLACE_OF_CALLS
 
 
 class TableContents(NamedTuple):
