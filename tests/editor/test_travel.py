@@ -254,6 +254,27 @@ def test_tables_and_iterators_go_on_from_where_they_have_not_run() -> None:
         ), fetch
 
 
+@pytest.mark.parametrize("kind", ["mutable", "rows"])
+def test_a_copied_table_that_was_empty_is_empty_where_the_original_has_entries(kind: str) -> None:
+    with tf.Graph().as_default() as graph:
+        words = v1.placeholder(tf.int64, [None], "words")
+        default = -1 if kind == "mutable" else [-1, -1]
+        value = words if kind == "mutable" else tf.tile(words[:, None], [1, 2])
+        table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, default)
+        tf.identity(table.lookup(words), "found")
+        insert = table.insert(words, value)
+        session = v1.Session()
+    editor, feeds = tgw.edit(graph, session=session), {"words:0": [3, 4]}
+    editor.clone("words:0", "found:0", into="copy")
+    session.run(insert, feeds)
+    expected = session.run(["found:0", "copy/found:0"], feeds)
+    assert expected[0].min() == 3
+    assert expected[1].max() == -1
+    other = tgw.edit(bytes(tgw.edit(bytes(editor))))
+    found = other.session.run(["found:0", "copy/found:0"], feeds)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
 @pytest.mark.slow
 def test_values_of_copies_and_of_renamed_variables_go_on_from_where_they_have_not_run(
     tmp_path: Path,

@@ -276,6 +276,9 @@ def test_functions_that_take_variables_take_values(
     wanted = affine(tf.constant(ONES))
     assert np.allclose(got["y"], wanted["y"])
     assert got["found"].tolist() == [1]
+    again = tgw.edit(tmp_path / "f.pb")
+    assert not again.source.notices
+    assert again.session.run(ends["found"], {x: ONES}).tolist() == [1]
 
 
 class Nested(tf.Module):

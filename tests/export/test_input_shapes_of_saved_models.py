@@ -85,3 +85,31 @@ def test_a_batch_that_was_fixed_is_free_in_the_saved_object_too(tmp_path: Path) 
     seven = np.ones((7, 8), np.float32)
     for function in (loaded.scores, lambda x: loaded.signatures["serving_default"](x=x)):
         np.testing.assert_array_equal(function(seven)["y"], np.full((7, 3), 8.0))
+
+
+class CapturesInAnyOrder(tf.Module):
+    """Its function captures a variable before constants, which TensorFlow keeps where they are
+    large.
+    """
+
+    def __init__(self) -> None:
+        self.weight = tf.Variable(2.0)
+        self.values, self.row = tf.range(200.0), tf.ones([1, 200])
+
+    @tf.function(input_signature=[tf.TensorSpec([2, 1], tf.float32, name="x")])
+    def serve(self, x: Any) -> Any:
+        scaled = tf.identity(x * self.weight, name="scaled")
+        return {"y": scaled * tf.sqrt(self.values)[:3] + self.row[:, :3]}
+
+
+def test_captured_constants_keep_their_shapes_wherever_handles_lie_among_them(
+    tmp_path: Path,
+) -> None:
+    module = CapturesInAnyOrder()
+    tf.saved_model.save(module, tmp_path / "model", signatures=module.serve)
+    editor = tgw.edit(tmp_path / "model")
+    editor.rename("scaled", "weighted")
+    editor.save(tmp_path / "edited")
+    x = tf.constant([[1.0], [2.0]])
+    edited = tf.saved_model.load(tmp_path / "edited").signatures["serving_default"]
+    assert edited(x=x)["y"].numpy().tolist() == module.serve(x)["y"].numpy().tolist()

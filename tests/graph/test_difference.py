@@ -282,6 +282,34 @@ def function_graph(factor: float, name: str) -> v1.GraphDef:
     return graph_def
 
 
+def loop_with_gradient() -> v1.GraphDef:
+    """A loop, of whose condition the graph holds two, as its gradient makes another one."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        y = tf.constant(2.0) * x
+        (_, product) = tf.while_loop(
+            lambda i, _: i < 3, lambda i, z: (i + 1, z * y), [tf.constant(0), x]
+        )
+        tf.gradients(product, x)
+    return graph.as_graph_def()
+
+
+def test_a_loop_with_a_gradient_that_is_built_twice_does_not_differ() -> None:
+    enabled = v1.control_flow_v2_enabled()
+    v1.enable_control_flow_v2()
+    try:
+        one, same = loop_with_gradient(), loop_with_gradient()
+    finally:
+        if not enabled:
+            v1.disable_control_flow_v2()
+    assert {node.op for node in one.node} & {"While", "StatelessWhile"}
+    names = [
+        {function.signature.name for function in each.library.function} for each in (one, same)
+    ]
+    assert names[0].isdisjoint(names[1])
+    assert not difference(of(one), of(same))
+
+
 def test_a_function_is_what_it_does_whatever_its_number() -> None:
     one, same = (
         function_graph(2.0, "__inference_scaled_7"),

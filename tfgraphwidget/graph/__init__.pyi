@@ -179,6 +179,7 @@ from .op_types import HOLDERS_OF_SHAPED_TENSORS as HOLDERS_OF_SHAPED_TENSORS
 from .op_types import IDENTITY as IDENTITY
 from .op_types import IFS as IFS
 from .op_types import IMAGE_SCALINGS as IMAGE_SCALINGS
+from .op_types import IN_PLACE_OF_CALLS as IN_PLACE_OF_CALLS
 from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import ITERATOR_READS as ITERATOR_READS

@@ -83,6 +83,9 @@ _NOT_KIND: tuple[_Field, ...] = ("name", "input", "device", "experimental_debug_
 _WEIGHTS = op_types.CONSTANTS | op_types.HANDLES
 _GATHERS = op_types.GATHERS | {"ResourceGather"}  # a frozen variable is read by another type
 _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors, functions
+# TensorFlow names an argument that a loop's condition or a branch does not read after its function,
+# which has a number.
+_UNREAD_ARGUMENT = "___redundant_placeholder"
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _MOST_REPEATED = 1 << 20  # bytes of a tensor of which not all elements are stored
 _LONGEST = 80
@@ -311,7 +314,13 @@ def _digest(op_type: str, attributes: Mapping[str, bytes]) -> bytes:
 
 
 def _argument_types(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
-    return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
+    return [
+        (
+            "" if _UNREAD_ARGUMENT in a.name else a.name,
+            *(a.type, a.type_attr, a.type_list_attr, a.number_attr),
+        )
+        for a in arguments
+    ]
 
 
 def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:

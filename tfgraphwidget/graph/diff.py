@@ -986,7 +986,9 @@ class GraphComparison:
             for names, digester in ((before - after, one), (after - before, other))
         ]
         renamed = {
-            name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]
+            was: now
+            for digest, names in digests[0].items()
+            for was, now in zip(names, digests[1].get(digest, ()), strict=False)
         }
         return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
@@ -1021,11 +1023,12 @@ def _only_text(node: NodeDef) -> bytes:
     return bytes(texts[0]) if len(texts) == 1 else b""
 
 
-def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, str]:
-    """The functions of which there is no other that does the same, by what they do."""
-    digests = {name: digester.function(name) for name in names}
-    count = Counter(digests.values())
-    return {digest: name for name, digest in digests.items() if count[digest] == 1}
+def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, list[str]]:
+    """The functions that do the same, by what they do."""
+    digests: dict[bytes, list[str]] = {}
+    for name in sorted(names):
+        digests.setdefault(digester.function(name), []).append(name)
+    return digests
 
 
 def _tensor_name(index: GraphIndex, tensor: tuple[int, int] | None) -> str:

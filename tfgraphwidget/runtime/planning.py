@@ -8,7 +8,7 @@ fixes that would work.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -175,7 +175,30 @@ class SourceContext:
         if self.boundary is not None and structure is not None:
             arguments, _ = self.boundary
             parts += compress(arguments, structure.is_part_of_composite)
-        return tuple(parts)
+        return (*parts, *self._composite_parts_in_file())
+
+    def _composite_parts_in_file(self) -> Iterator[str]:
+        """Those that the functions of a SavedModel take."""
+        stored = self._source.stored
+        saved = {} if stored is None else stored.composite_arguments()
+        if not saved:
+            return
+
+        def places(function: str) -> frozenset[int]:
+            # An edited function is named after the one that it was.
+            return next(
+                (parts for name, parts in saved.items() if f"{function}_".startswith(f"{name}_")),
+                frozenset(),
+            )
+
+        if self.function:
+            parts = places(self.function)
+            yield from (tensor for k, tensor in enumerate(self.arguments) if k in parts)
+            return
+        for node in self.index.nodes:
+            for called in called_functions(node, self.index.functions):
+                parts = places(called.function)
+                yield from (text for k, text in enumerate(node.input) if k in parts)
 
     @cached_property
     def missing_tensors(self) -> Mapping[str, tuple[str, ...]]:

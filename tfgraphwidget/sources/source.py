@@ -167,6 +167,11 @@ class StoredData(Protocol):
     def gradient(self, kind: str) -> SavedGradient | None:
         """The gradient of a tf.custom_gradient, by its name in ops; None if the file lacks it."""
 
+    def composite_arguments(self) -> Mapping[str, frozenset[int]]:
+        """The places of the arguments that are parts of sparse or ragged values, by the names of
+        the functions that have some.
+        """
+
     def folder(self) -> Path | None:
         """The directory of a SavedModel, complete; None for other files."""
 

@@ -385,3 +385,40 @@ def test_the_parts_of_sparse_and_ragged_inputs_have_no_batch_size() -> None:
     assert editor.passes.change_batch_size(2).notes[0].endswith(said)
     changed = editor.to_function()
     assert np.array_equal(changed(*arguments), add(*arguments))
+
+
+class TakesParts(tf.Module):
+    """Its functions take a ragged or sparse value, and rows."""
+
+    @tf.function(
+        input_signature=[tf.RaggedTensorSpec([None, None]), tf.TensorSpec([None, 2], name="rows")]
+    )
+    def ragged(self, words: Any, rows: Any) -> Any:
+        return {"sum": tf.reduce_sum(words, axis=1, keepdims=True) + rows}
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 2], name="rows"), tf.SparseTensorSpec([None, 2])]
+    )
+    def sparse(self, rows: Any, words: Any) -> Any:
+        return {"sum": tf.sparse.to_dense(words) + rows}
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("kind", ["ragged", "sparse"])
+def test_a_batch_size_leaves_the_parts_of_ragged_and_sparse_inputs_of_a_saved_model(
+    kind: str, depth: int, tmp_path: Path
+) -> None:
+    module = TakesParts()
+    signatures = {name: getattr(module, name) for name in ("ragged", "sparse")}
+    tf.saved_model.save(module, tmp_path / "model", signatures=signatures)
+    editor = tgw.edit(tmp_path / "model", signature=kind)
+    editor.insert(editor.outputs[0], "Identity")
+    if depth == 0:
+        editor.view.leave(0)
+    before = {op: editor.inspect(op).outputs[0].shape for op in editor.inputs}
+    report = editor.passes.change_batch_size(3)
+    after = {op: editor.inspect(op).outputs[0].shape for op in editor.inputs}
+    changed = [op for op in before if before[op] != after[op]]
+    assert len(changed) == 1
+    assert "rows" in changed[0]
+    assert "parts of sparse or ragged inputs" in report.notes[0]

@@ -604,8 +604,10 @@ def _set_argument_shape(definition: FunctionDef, place: int, shape: TensorShapeP
 def _set_argument_shapes(definition: FunctionDef, edition: Edition) -> None:
     """Let the arguments have the static shapes that they have in an edited body."""
     index = edition.index
-    for place, name in enumerate(edition.boundary[0]):
-        op = index.ids.get(split_tensor(name)[0])
+    # The boundary leaves out handles that the function captures.
+    places = {argument.name: k for k, argument in enumerate(edition.opened.signature.input_arg)}
+    for was, name in zip(edition.body.arguments, edition.boundary[0], strict=True):
+        place, op = places[split_tensor(was)[0]], index.ids.get(split_tensor(name)[0])
         if (
             op is not None
             and index.types[op] in REQUIRED_PLACEHOLDERS

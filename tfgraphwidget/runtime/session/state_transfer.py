@@ -234,10 +234,15 @@ class TableTransfer(_ReadableState[Contents]):
         self._writers = self._each(self._nodes, self._writer)
 
     def load(self, fresh: Session) -> None:
-        """Load all in one run."""
+        """Load all in one run; what was empty is emptied."""
         feeds: dict[str, object] = {}
-        # TensorFlow imports nothing into a table, and need not: it is empty.
-        contents = {name: content for name, content in self._values.items() if len(content[0])}
+        contents = {
+            name: content
+            for name, content in self._values.items()
+            # Into one that is filled once, TensorFlow imports nothing, and need not: it is empty.
+            if name in self._writers
+            and (len(content[0]) or self._nodes[name].op not in STATIC_TABLES)
+        }
         for name, content in contents.items():
             feeds |= zip(self._writers[name][1:], content, strict=True)
         if feeds:

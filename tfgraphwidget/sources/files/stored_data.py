@@ -25,6 +25,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
     keys_by_restore_call,
     variable_slice,
 )
+from tfgraphwidget.sources.files.composite_arguments import composite_arguments
 from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
@@ -135,6 +136,12 @@ class FileStoredData:
         return SavedGradient(
             function, tuple(each.captured_tensor.name for each in captures), returned
         )
+
+    def composite_arguments(self) -> Mapping[str, frozenset[int]]:
+        """The places of the arguments that are parts of sparse or ragged values, by the names of
+        the functions that have some.
+        """
+        return composite_arguments(self._file.meta)
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel, complete; None for other files."""

@@ -4,6 +4,7 @@ fills there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from tfgraphwidget.graph import (
     CHECKPOINT_VALUES,
     CONSTANTS,
     FUNCTION_CALLS,
+    IN_PLACE_OF_CALLS,
     TABLE,
     TABLE_FILE_INITIALIZERS,
     TABLE_WRITES,
@@ -23,6 +25,7 @@ from tfgraphwidget.graph import (
     Trust,
     build,
     by_key,
+    called_functions,
     effects_of,
     first_contents,
     initializers,
@@ -36,6 +39,9 @@ from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources.files.assets import loading_ops
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.tf_types import MetaGraphDef
+
+_FILLS_TABLE = re.compile(r"InitializeTable|LookupTableImport")
+_QUIET = CONSTANTS | IN_PLACE_OF_CALLS
 
 
 class TableContents(NamedTuple):
@@ -86,11 +92,10 @@ def table_contents(
     tables = [ops for (kind, _, _), ops in by_key(index).items() if kind == TABLE]
     by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
     waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
-    first = (
-        ()
-        if is_loaded
-        else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
-    )
+    first: list[int] = []
+    if not is_loaded:
+        ops = {op for same in tables for op in same}
+        first = [*first_contents(index, {*waiting, *ops}), *_calls_that_fill(index, ops)]
     fills = _Initializers(index, [op for op in first if op not in by_loading], folder, trust)
     filled = {*by_loading, *fills.run, *fills.left}
     unfilled = [
@@ -119,6 +124,21 @@ def _run_by_loading(
         for i in np.flatnonzero(needed).tolist()
         if index.types[i] in fills or index.types[i].startswith("InitializeTable")
     }
+
+
+def _calls_that_fill(index: GraphIndex, tables: Collection[int]) -> Iterator[int]:
+    """The calls of functions that fill a table from constants and do nothing else, as TensorFlow 2
+    saves initializers.
+    """
+    for op in sorted({i for table in tables for i in users(index, table)}):
+        called = called_functions(index.nodes[op], index.functions)
+        if index.types[op] not in FUNCTION_CALLS or len(called) != 1:
+            continue
+        types = {node.op for node in index.extras.function(called[0].function).node_def}
+        fills = {kind for kind in types if _FILLS_TABLE.match(kind)}
+        inputs = {index.types[i] for i in index.input_lists[op] if i not in tables}
+        if fills and types - fills <= _QUIET and inputs <= CONSTANTS:
+            yield op
 
 
 class _Initializers:
