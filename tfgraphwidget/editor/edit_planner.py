@@ -26,6 +26,7 @@ from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex, build, effects_of
+from tfgraphwidget.messages import copy_without_inputs
 from tfgraphwidget.naming import free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -302,7 +303,10 @@ class EditPlanner:
         index, readers, origin = edited.index, edited.value_readers(), target.present_graph()
         constants: Mapping[str, NodeDef] = {}
         if edited.boundary is not None:
-            constants = self.view.body.constants
+            constants = {
+                name: copy_without_inputs(node, name)
+                for name, node in self.view.body.constants.items()
+            }
             part = edits.clone.excerpt(
                 index, edited.state().names, *boundary, arguments=edited.inputs_and_outputs[0]
             )
@@ -316,7 +320,7 @@ class EditPlanner:
         patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
         if not stays_in_file(patch, index, target, target):
             return None
-        nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)
+        nodes = tuple(constants.get(node.name, node) for node in patch.add.nodes)
         values = clone_values.file_values(patch, origin, readers)
         return replace(patch, add=replace(patch.add, nodes=nodes), values=values)
 
@@ -413,18 +417,6 @@ def function_executor(graph: object) -> EditedGraph | None:
 def alone(command: Clone) -> Clone:
     """The same as a module that is called with what it reads."""
     return replace(command, graph=None, session=None, replace=())
-
-
-def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
-    """The op `value` as the argument that it is passed to; the argument itself without one."""
-    if value is None:
-        return node
-    constant: NodeDef = tf_protos.NodeDef()
-    constant.CopyFrom(value)
-    constant.name = node.name
-    del constant.input[:]
-    constant.attr.pop("_class", None)
-    return constant
 
 
 def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:

@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     effects_of,
     needed_ops,
 )
+from tfgraphwidget.messages import copy_without_inputs
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import drawn_shape, either
@@ -362,12 +363,7 @@ def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
         raise GraphEditError(
             f"{name!r} is not a placeholder; connect it to a tensor of the function.", [name]
         )
-    copy = type(node)()
-    copy.CopyFrom(node)
-    copy.name = new
-    del copy.input[:]
-    copy.attr.pop("_class", None)
-    return copy
+    return copy_without_inputs(node, new)
 
 
 def _names(

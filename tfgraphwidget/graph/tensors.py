@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 Shape = tuple[int | None, ...] | None
@@ -262,8 +263,7 @@ def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     sizes = [-1 if size is None else size for size in shape or ()]
     if listed.unknown_rank == (shape is None) and [dim.size for dim in listed.dim] == sizes:
         return node
-    new = type(node)()
-    new.CopyFrom(node)
+    new = copy_of(node)
     new_shape = new.attr[OUTPUT_SHAPES].list.shape[port]
     new_shape.Clear()
     new_shape.unknown_rank = shape is None

@@ -26,6 +26,7 @@ from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
 from tfgraphwidget.graph import GraphIndex, Signature, effects_of, needed_ops, reachable_functions
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import editor_call, either, in_cell
@@ -179,8 +180,7 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> 
 
 def _of_this_release(graph_def: GraphDef, request: ExportRequest) -> GraphDef:
     """A GraphDef in ops of the present release: converters run no old ones in a function."""
-    present: GraphDef = tf_protos.GraphDef()
-    present.CopyFrom(graph_def)
+    present = copy_of(graph_def)
     present.versions.producer = tf_protos.graph_def_version()
     nodes = translate_old_ops(
         graph_def.node, request.index.typing, graph_def.versions, present.versions

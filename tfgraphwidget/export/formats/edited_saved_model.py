@@ -34,6 +34,7 @@ from tfgraphwidget.export.state.exported_subgraph import ops_needed
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input, split_tensor, take_free_name
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
@@ -165,8 +166,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
 def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]:
     """The MetaGraphDef with the edited graph, and the variables that it did not have."""
     original, request = edited.meta_graph, edited.request
-    meta = tf_protos.MetaGraphDef()
-    meta.CopyFrom(original)
+    meta = copy_of(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
     new: list[NewVariable] = []
@@ -286,8 +286,7 @@ def _rename_nodes(
         return list(nodes)
     renamed = []
     for node in nodes:
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         copy.name = new_names.get(node.name, node.name)
         for place, text in enumerate(node.input):
             name = split_input(text)[0]

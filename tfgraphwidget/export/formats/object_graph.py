@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     walk_from,
     write_shape,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.sentences import in_cell
@@ -297,8 +298,7 @@ class ObjectGraphEdit:
             (numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))
         ]
         function = signature_function(self._after, now, bindings, template, name, inputs)
-        exchanged = type(facts)()
-        exchanged.CopyFrom(facts)
+        exchanged = copy_of(facts)
         exchanged.bound_inputs[:] = function.bound_inputs
         self._new[name] = function.definition
         self._set_inputs(exchanged, saved, renamed, now)
@@ -827,8 +827,7 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
 
 
 def _comparable(node: NodeDef, *, functions: bool) -> object:
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.attr.pop(_INFERRED, None)
     if not functions and called_function(copy):
         copy.attr["f"].func.name = ""
@@ -975,8 +974,7 @@ def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
 
 def _without_shapes(function: FunctionDef) -> FunctionDef:
     """A FunctionDef without what its ops note of static shapes."""
-    copy = type(function)()
-    copy.CopyFrom(function)
+    copy = copy_of(function)
     for node in copy.node_def:
         node.attr.pop(_INFERRED, None)
     return copy

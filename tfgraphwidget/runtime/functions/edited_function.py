@@ -35,6 +35,7 @@ from tfgraphwidget.graph import (
     called_functions,
     reachable_functions,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
@@ -151,8 +152,7 @@ def _describe(argument: OpDef.ArgDef, handle: NewHandle) -> None:
 
 def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> FunctionDef:
     """The body of a loop, which returns the handles that it takes too."""
-    new = type(definition)()
-    new.CopyFrom(definition)
+    new = copy_of(definition)
     names_in_use = {argument.name for argument in new.signature.output_arg}
     for handle in handles:
         result = new.signature.output_arg.add()
@@ -224,8 +224,7 @@ class _Calls:
     def _widen(self, name: str) -> FunctionDef:
         """A function that takes the handles and does not use them: another branch, or condition."""
         definition = self._library.get(name) or self._index.extras.function(name)
-        new = type(definition)()
-        new.CopyFrom(definition)
+        new = copy_of(definition)
         names_in_use = {argument.name for argument in definition.signature.input_arg} | {
             n.name for n in definition.node_def
         }
@@ -313,8 +312,7 @@ def call_everywhere(
     library = {new.signature.name: new}
     for name in _callers_last(index, old):
         definition = index.extras.function(name)
-        caller = type(definition)()
-        caller.CopyFrom(definition)
+        caller = copy_of(definition)
         own = new_handles(caller, [handle.node for handle in handles])
         calls = _Calls(index, handles, definitions, library)
         for node in caller.node_def:
@@ -488,8 +486,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     `active` are those of the functions that have state or side effects, which TensorFlow wants
     another op type for.
     """
-    new = type(node)()
-    new.CopyFrom(node)
+    new = copy_of(node)
     for label, name in functions.items():
         name_callee(new, label, name)
     if functions:
@@ -541,8 +538,7 @@ def rewrite_definition(
         GraphEditError: It does not take or give any more what its callers count on.
     """
     index, body_writer = edition.index, _DefinitionSyntax(definition, edition)
-    new = type(definition)()
-    new.CopyFrom(definition)
+    new = copy_of(definition)
     for key in _DERIVED:
         new.attr.pop(key, None)
     for argument, name in zip(new.signature.input_arg, body_writer.names, strict=True):
@@ -660,8 +656,7 @@ def _following_placeholders(
             if index.types[op] not in REQUIRED_PLACEHOLDERS or "shape" not in placeholder.attr:
                 continue
             if placeholder.attr["shape"].shape == before:
-                copy = type(placeholder)()
-                copy.CopyFrom(placeholder)
+                copy = copy_of(placeholder)
                 copy.attr["shape"].shape.CopyFrom(now)
                 if copy.attr[_SHAPES].list.shape:
                     copy.attr[_SHAPES].list.shape[0].CopyFrom(now)

@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, colocated_with, names_text
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
@@ -307,8 +308,7 @@ def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
 
 def _changes_more_than_inputs(edited: NodeChange) -> bool:
     """Return whether an edit changes more of an op than its inputs."""
-    read = type(edited.before)()
-    read.CopyFrom(edited.before)
+    read = copy_of(edited.before)
     del read.input[:]
     read.input.extend(edited.after.input)
     return bool(read != edited.after)

@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
     Loop,
     enclosing_blocks,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, split_input, split_tensor, take_free_name
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -194,8 +195,7 @@ class _Keeper:
             number = self._enter(loop, outer.number, "int32", is_constant=True)
             is_earlier = self._is_less(number, outer.rounds - 1, merge)
             goes_on = self._add("LogicalOr", [goes_on, is_earlier])
-        condition = type(self.index.nodes[loop.condition])()
-        condition.CopyFrom(self.index.nodes[loop.condition])
+        condition = copy_of(self.index.nodes[loop.condition])
         condition.input[0] = self._add("LogicalAnd", [condition.input[0], goes_on])
         return _tensor_name(self._exit(switch, "int32")), f"{switch}:1", condition
 

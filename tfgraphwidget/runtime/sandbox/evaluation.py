@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     variables_among,
     waiting_tensors,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, names_text
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
@@ -140,8 +141,7 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
     colocated = colocated_with(node)
     if all(name in inside for name in colocated):
         return node
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     colocate(copy, [name for name in colocated if name in inside])
     return copy
 

@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.cancellation import in_another_thread
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.graph import RESOURCE_HANDLES
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
@@ -46,8 +47,7 @@ def without_remote_device(node: NodeDef) -> NodeDef:
     """Return a NodeDef that this process can place: without a device of another one."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
-    here = type(node)()
-    here.CopyFrom(node)
+    here = copy_of(node)
     here.device = ""
     return here
 

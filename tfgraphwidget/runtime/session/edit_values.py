@@ -21,6 +21,7 @@ from tfgraphwidget.graph import (
     effects_of,
     needed_ops,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
@@ -186,8 +187,7 @@ def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
     """A variable's handle under a name of its own: live variables may have the same."""
     if node.name not in values:
         return node
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.attr["shared_name"].s = node.name.encode()
     return copy
 

@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     own_ops,
     resources,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import clone_with
@@ -183,8 +184,7 @@ def _sandbox_graph(
     """Return a new graph with some ops of an index, without devices."""
     nodes = []
     for i in ids:
-        node = type(index.nodes[i])()
-        node.CopyFrom(index.nodes[i])
+        node = copy_of(index.nodes[i])
         node.device = ""
         node.attr.pop("_class", None)
         nodes.append(node)

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.cancellation import in_another_thread, set_right
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.sentences import in_cell
@@ -162,8 +163,7 @@ class TimedSession:
             raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
 
     def _open(self, **options: object) -> None:
-        config = tf.compat.v1.ConfigProto()
-        config.CopyFrom(session_config(self.session))
+        config = copy_of(session_config(self.session))
         timeout = int(min(_PING_SECONDS, self._patience) * 1000)
         config.MergeFrom(tf.compat.v1.ConfigProto(operation_timeout_in_ms=timeout, **options))
         with tf.Graph().as_default() as empty:

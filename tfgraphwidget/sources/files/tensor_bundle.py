@@ -230,7 +230,7 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
     entries: dict[bytes, BundleEntryProto] = {}
     offset = 0
     for tensor in tensors:
-        array = _array(tensor.read())
+        array = as_array(tensor.read())
         is_text = array.dtype.hasobject
         data = (
             _packed_strings(array)
@@ -260,7 +260,7 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
     return _table({b"": header, **entries})
 
 
-def _array(value: object) -> np.ndarray:
+def as_array(value: object) -> np.ndarray:
     """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
     array = np.array(value, dtype=object) if isinstance(value, bytes | str) else np.asarray(value)
     return array.astype(object) if array.dtype.kind in "SU" else array
