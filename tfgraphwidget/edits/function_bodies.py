@@ -15,6 +15,7 @@ from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Mask, called_functions, reachable_functions
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -115,7 +116,7 @@ class _Bodies:
                     )
                 elif result is not None:
                     inner, definition, unread = result
-                    call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
+                    call = calls.setdefault(before.name, copy_of(after.get(before.name, before)))
                     redirect_call(call, reference.label, definition, unread)
                     functions |= {
                         new.signature.name: new for new in (*inner.add.functions, definition)
@@ -195,9 +196,3 @@ class _Bodies:
             definition.signature.name = take_free_name(f"{old}_{self._suffix}", self._names)
             self._new[key] = definition
         return patch, self._new[key], unread
-
-
-def _copy(node: NodeDef) -> NodeDef:
-    copy = type(node)()
-    copy.CopyFrom(node)
-    return copy

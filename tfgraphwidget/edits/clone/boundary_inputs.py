@@ -20,6 +20,7 @@ from tfgraphwidget.graph import (
     pairs,
     write_shape,
 )
+from tfgraphwidget.messages import copy_of, copy_without_inputs
 from tfgraphwidget.naming import as_input, free_name, split_tensor, take_free_name
 from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
@@ -65,8 +66,7 @@ class BoundaryInputs:
         nodes = []
         prefix = f"{into}/" if into else ""
         for original in self.new_placeholders:
-            node = type(original)()
-            node.CopyFrom(original)
+            node = copy_of(original)
             node.name = f"{prefix}{original.name}"
             # The default of another one of these.
             node.input[:] = [f"{prefix}{text}" for text in original.input]
@@ -153,13 +153,8 @@ def _placeholder_with_default(
     sources = index.input_lists[op] if index.types[op] == "PlaceholderWithDefault" else []
     if not sources or index.types[sources[0]] not in CONSTANTS:
         return [node]
-    default = type(node)()
-    default.CopyFrom(index.nodes[sources[0]])
-    default.name = free_name(f"{name}/input", names)
-    default.input[:] = []
+    default = copy_without_inputs(index.nodes[sources[0]], free_name(f"{name}/input", names))
     default.device = ""
-    if "_class" in default.attr:
-        del default.attr["_class"]
     names.add(default.name.lower())
     node.op = "PlaceholderWithDefault"
     node.input.append(default.name)

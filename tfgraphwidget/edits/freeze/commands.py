@@ -64,6 +64,7 @@ from tfgraphwidget.graph import (
     unused_inputs_notice,
     users,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
@@ -459,8 +460,7 @@ def _removal_of_rest(
 
 def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     """A NodeDef that is to be on the device of those ops only that have some names."""
-    after = type(node)()
-    after.CopyFrom(node)
+    after = copy_of(node)
     colocate(after, [name for name in colocated_with(node) if name in names])
     return NodeChange(node, after)
 

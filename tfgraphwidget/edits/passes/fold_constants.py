@@ -44,6 +44,7 @@ from tfgraphwidget.graph import (
     tensor_values,
     traversal,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, count_text, names_text
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef
@@ -339,8 +340,7 @@ class _ConstantFolding:
                 )
         tensors: list[str] = []
         for op in ops:
-            node = type(index.nodes[op])()
-            node.CopyFrom(index.nodes[op])
+            node = copy_of(index.nodes[op])
             node.device = ""
             node.attr.pop("_class", None)
             read = index.input_tensors(op)
