@@ -37,7 +37,6 @@ from tfgraphwidget.export.verification.round_trip import (
     Run,
     check,
     describe_difference,
-    first_line,
     opened_by,
 )
 from tfgraphwidget.graph import (
@@ -61,6 +60,7 @@ from tfgraphwidget.sources import (
     StoredTensor,
     checkpoint_keys,
     copy_unknown_fields,
+    error_text,
     open_session,
     tf_protos,
     write_bundle,
@@ -690,7 +690,7 @@ def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Sessio
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise GraphEditError(
-                f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' "
+                f"TensorFlow does not read {path.name!r} back: {error_text(error)}; save a '.pb' "
                 "or a SavedModel instead."
             ) from error
         if saver is not None and not bare:

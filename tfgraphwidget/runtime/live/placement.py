@@ -31,7 +31,6 @@ from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
 from tfgraphwidget.runtime.session.run import TimedSession, can_grow
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import clone_with, either
 from tfgraphwidget.sources import (
     FIRST_CPU,
@@ -40,6 +39,7 @@ from tfgraphwidget.sources import (
     available_devices,
     device_matches,
     dtype_name,
+    error_text,
     is_soft_placement,
     parse_device,
     pinned_notices,

@@ -47,7 +47,7 @@ from tfgraphwidget.sources import (
     check_parameters,
     definition_of,
     dimensions,
-    first_line,
+    error_text,
     keras_infos,
     parameters,
     rename_tensor,
@@ -151,7 +151,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
             session.run(list(tables))
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"What the function made cannot be initialized: {variable_values.error_text(error)}; "
+            f"What the function made cannot be initialized: {error_text(error)}; "
             "give it initial values that need nothing that is fed."
         ) from error
 
@@ -257,7 +257,7 @@ def _call(
     except Exception as error:
         raise GraphEditError(
             f"{name} raised {type(error).__name__} when it was called on {_inputs_text(inputs)}: "
-            f"{first_line(error)}; let it make tensors of what it is given, and of nothing else."
+            f"{error_text(error)}; let it make tensors of what it is given, and of nothing else."
         ) from error
     return _outputs_after_effects(tf.compat.v1.get_default_graph(), outputs, effects)
 

@@ -31,8 +31,9 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.measure.last_round import LastRounds
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE, TimedSession
-from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
+from tfgraphwidget.runtime.session.variable_values import check_session
 from tfgraphwidget.sentences import OPEN_WITH_SESSION, either, in_cell
+from tfgraphwidget.sources import error_text, is_dead_tensor
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import session_config, unfetchable_operations
 from tfgraphwidget.tf_types import RunMetadata, Session

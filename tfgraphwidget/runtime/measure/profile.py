@@ -24,9 +24,9 @@ from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, writ
 from tfgraphwidget.naming import count_text, names_text, split_tensor
 from tfgraphwidget.readable import read_file
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
 from tfgraphwidget.sentences import editor_call, either, in_cell
+from tfgraphwidget.sources import error_text
 from tfgraphwidget.tensorflow_modules import lazy_module, tf
 from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStats
 

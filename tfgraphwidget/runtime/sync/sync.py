@@ -26,7 +26,7 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, TimedSession
 from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sentences import argument_value, in_cell
-from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
+from tfgraphwidget.sources import checkpoint_keys, error_text, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     control_flow_context,
@@ -429,8 +429,7 @@ def _translate_errors(
         )
         if not missing:
             raise SessionRefused(
-                f"{what}: {variable_values.error_text(error)}; give a session that has the "
-                "variables."
+                f"{what}: {error_text(error)}; give a session that has the variables."
             ) from error
         why = f"{missing}; run the initializer first, or restore a checkpoint."
         raise SessionRefused(why, missing.handles) from None  # TensorFlow's own says less

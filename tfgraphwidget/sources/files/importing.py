@@ -39,7 +39,7 @@ from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.guarded_session import open_session
 from tfgraphwidget.sources.source import ImportedGraph
-from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.sources.tf_errors import error_text, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph, is_version
 from tfgraphwidget.tf_types import MetaGraphDef
@@ -85,7 +85,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
             why
             or (
                 f"TensorFlow cannot import {file.where}: "
-                f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+                f"{error_text(error)[:_LONGEST].rstrip('.')}; "
                 + in_cell(
                     "it can be looked at and edited, and it runs once what editor.lint() finds is "
                     "fixed."
@@ -288,7 +288,7 @@ def _fill_tables(
         if isinstance(error, NotTrusted)
         else (
             f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
-            f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+            f"{error_text(error)[:_LONGEST].rstrip('.')}; "
             + in_cell(f"run editor.session.run({op!r}) when what it reads is there.")
         )
         for op, error in _run_each(file.table_contents.initializers, graph, session).items()

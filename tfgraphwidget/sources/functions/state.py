@@ -38,7 +38,7 @@ from tfgraphwidget.sources.live.captures import CapturedVariable
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source, StoredCaptures
-from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.sources.tf_errors import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
@@ -564,7 +564,7 @@ def _read(
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read the values of {names_text(list(tensors))}: "
-            f"{first_line(error)}; initialize the graph's variables first.",
+            f"{error_text(error)}; initialize the graph's variables first.",
             list(tensors),
         ) from error
     return values
