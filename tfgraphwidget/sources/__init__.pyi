@@ -135,6 +135,7 @@ from .source import SavedEditor as SavedEditor
 from .source import Source as Source
 from .source import StoredData as StoredData
 from .source import body_index as body_index
+from .source import no_values as no_values
 from .tf_errors import error_text as error_text
 from .tf_errors import is_dead_tensor as is_dead_tensor
 from .tf_errors import wrap_tf_errors as wrap_tf_errors

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.errors import NotRunnable, SessionRefused
 from tfgraphwidget.graph import (
     TRUSTED,
     Asset,
@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
 )
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.tf_types import (
     ContextDef,
     FunctionDef,
@@ -263,6 +264,13 @@ def with_trust(code: str) -> str:
     if code.endswith("\n)"):
         return f"{code[:-1]}    trusted=True,\n)"
     return f"{code[:-1]}, trusted=True)"
+
+
+def no_values(title: str, handles: Iterable[str]) -> SessionRefused:
+    """The refusal to read variables, by their handle ops, of a file that has no values for them."""
+    return SessionRefused(
+        f"{title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".", handles
+    )
 
 
 @dataclass

@@ -28,7 +28,6 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.sources import (
     CONCRETE,
     FUNCTION,
@@ -36,6 +35,7 @@ from tfgraphwidget.sources import (
     Source,
     StoredData,
     captured_state,
+    no_values,
     own_paths,
 )
 from tfgraphwidget.tensorflow_modules import tf
@@ -196,12 +196,7 @@ class FileStore:
     def check_values(self) -> None:
         """Raise SessionRefused for variables that came without values."""
         if self.lacks:
-            raise SessionRefused(
-                f"{self.title} comes without values for its variables; "
-                + OPEN_WITH_CHECKPOINT
-                + ".",
-                self.lacks,
-            )
+            raise no_values(self.title, self.lacks)
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
         """Values from the checkpoint."""

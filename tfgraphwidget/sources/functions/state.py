@@ -33,11 +33,11 @@ from tfgraphwidget.graph import (
     persistent_state,
 )
 from tfgraphwidget.naming import names_text, split_input, split_tensor
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with
+from tfgraphwidget.sentences import OPEN_WITH_SESSION, clone_with
 from tfgraphwidget.sources.live.captures import CapturedVariable
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
-from tfgraphwidget.sources.source import Body, Source, StoredCaptures
+from tfgraphwidget.sources.source import Body, Source, StoredCaptures, no_values
 from tfgraphwidget.sources.tf_errors import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
@@ -212,12 +212,7 @@ class SessionState(_State):
         if not origins:
             return {}
         if init == "current" and not self.source.has_values:
-            raise SessionRefused(
-                f"{self.source.title} comes without values for its variables; "
-                + OPEN_WITH_CHECKPOINT
-                + ".",
-                list(origins),
-            )
+            raise no_values(self.source.title, list(origins))
         stored = self.source.stored if init == "current" and self.source.graph is None else None
         if stored is not None and all(stored.key(origin) for origin in origins.values()):
             # Without a session, which would import the whole file.
