@@ -42,7 +42,6 @@ from tfgraphwidget.graph import (
     mask_of,
     of_type,
     ops,
-    reachable_functions,
     tensor_values,
 )
 from tfgraphwidget.naming import as_input, names_text, split_input
@@ -144,8 +143,8 @@ def _check_python_calls(core: EditorCore) -> None:
     source, index = core.source, core.target.index
     if source.revive is not None:
         return  # they were in a file, where they name nothing
-    called = reachable_functions(index.functions, index.extras, index.nodes)
-    inside = [node for name in called for node in index.extras.function(name).node_def]
+    called = index.reachable_functions().values()
+    inside = [node for function in called for node in function.node_def]
     for node in (*index.nodes, *inside):
         if node.op in PYTHON_CALLS:
             raise NotRunnable(

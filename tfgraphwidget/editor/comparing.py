@@ -40,7 +40,6 @@ from tfgraphwidget.graph import (
     forward,
     is_converted,
     may_be_random,
-    reachable_functions,
     traversal,
 )
 from tfgraphwidget.naming import names_text, split_tensor
@@ -878,8 +877,8 @@ def _variances(
 def _op_types(index: GraphIndex) -> set[str]:
     """The types of the ops of a graph, and of the functions that they call."""
     types = set(index.kinds[0])
-    for name in reachable_functions(index.functions, index.extras, index.nodes):
-        types |= {node.op for node in index.extras.function(name).node_def}
+    for function in index.reachable_functions().values():
+        types |= {node.op for node in function.node_def}
     return types - index.functions
 
 

@@ -9,10 +9,9 @@ from tfgraphwidget import edits
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.places import CalledFunction, OpenedGraph
 from tfgraphwidget.errors import InvalidArgument, NoPath, UnknownName
-from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
+from tfgraphwidget.graph import FunctionRef, Signature, called_functions
 from tfgraphwidget.layout import Layout
-from tfgraphwidget.sources import entry_path, shared_functions
-from tfgraphwidget.tf_types import FunctionDef
+from tfgraphwidget.sources import EditedLibrary, entry_path, shared_functions
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
@@ -137,7 +136,7 @@ class Navigator:
     def open_signature(self, source: Source, signature: Signature) -> None:
         """Show where a signature is computed, and make it the chosen one of the source."""
         index = self.outermost.index
-        library = _FunctionsOf(index)
+        library = EditedLibrary(self.outermost.body, index)
         self.leave(0)
         source.signature = signature
         source.entrance = entry_path(signature, index.nodes, library)
@@ -161,21 +160,6 @@ class Navigator:
             boundary = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use
                 self.here.mark(*(tuple(name for _, name in side) for side in boundary))
-
-
-class _FunctionsOf:
-    """The functions in the library of a graph, as edits have left it."""
-
-    def __init__(self, index: GraphIndex) -> None:
-        self._index = index
-
-    def functions(self) -> frozenset[str]:
-        """The names of all functions."""
-        return frozenset(self._index.functions)
-
-    def function(self, name: str) -> FunctionDef:
-        """The FunctionDef of that name."""
-        return self._index.extras.function(name)
 
 
 def opened_navigator(

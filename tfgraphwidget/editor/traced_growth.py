@@ -155,10 +155,8 @@ def _functions(
     library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex
 ) -> tuple[FunctionDef, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
-    reachable = reachable_functions(library.functions, library.extras, nodes)
-    return tuple(
-        library.extras.function(name) for name in reachable if name not in before.functions
-    )
+    reachable = library.reachable_functions(nodes)
+    return tuple(function for name, function in reachable.items() if name not in before.functions)
 
 
 def _leftovers(

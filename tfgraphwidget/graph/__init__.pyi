@@ -100,6 +100,7 @@ from .endpoints import pairs as pairs
 from .expressions import call as call
 from .expressions import function_expression as function_expression
 from .expressions import lambda_of as lambda_of
+from .extras import NoExtras as NoExtras
 from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
 from .extras import with_runners as with_runners

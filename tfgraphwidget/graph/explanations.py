@@ -25,7 +25,6 @@ from tfgraphwidget.graph.channel_scales import (
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.converted_ops import is_converted
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
@@ -259,13 +258,13 @@ class _Side:
         if not (index.functions and nodes):
             return {}
         remaining = [node for op, node in enumerate(index.nodes) if op not in self.causes]
-        called = reachable_functions(index.functions, index.extras, remaining)
+        called = index.reachable_functions(remaining)
         # A library that inlining leaves empty has no functions either that no op called; nor has
         # that of a frozen graph.
         functions: Iterable[str] = (
             sorted(index.functions)
             if change in (INLINED, CONVERTED, FROZEN)
-            else reachable_functions(index.functions, index.extras, nodes)
+            else index.reachable_functions(nodes)
         )
         return {name: None for name in functions if name not in called}
 

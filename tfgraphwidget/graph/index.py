@@ -37,10 +37,11 @@ from tfgraphwidget.graph.edges import (
     transpose,
 )
 from tfgraphwidget.graph.extras import GraphExtras, NoExtras
+from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
 from tfgraphwidget.naming import FIND_OPS, did_you_mean, scopes_around, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 
@@ -92,6 +93,12 @@ class GraphIndex:
         """The dtype of each output of op i, in port order; "" where it is not known."""
         dtypes = self.typing.dtypes(self.nodes[i])
         return dtypes + ("",) * (self._read_ports[i] + 1 - len(dtypes))
+
+    def reachable_functions(self, nodes: Iterable[NodeDef] | None = None) -> dict[str, FunctionDef]:
+        """The functions that NodeDefs call, by default all; see `function_refs`."""
+        return reachable_functions(
+            self.functions, self.extras, self.nodes if nodes is None else nodes
+        )
 
     def input_tensors(self, i: int) -> list[tuple[int, int]]:
         """The tensors that op i consumes, as (op, port), in the order of its inputs."""

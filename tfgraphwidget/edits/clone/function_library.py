@@ -15,7 +15,6 @@ from tfgraphwidget.graph import (
     build,
     called_functions,
     has_state,
-    reachable_functions,
     used_keys,
     with_functions,
     without_gradient_number,
@@ -126,7 +125,7 @@ def copy_functions(
     if not index.functions:
         return FunctionCopies()
     nodes = list(nodes)
-    reachable = reachable_functions(index.functions, index.extras, nodes)
+    reachable = index.reachable_functions(nodes)
     bodies = {name: index.extras.function(name) for name in reachable}
     holding = _stateful_functions(bodies, index)
     own_functions = [name for name in bodies if own and name in holding]

@@ -33,7 +33,6 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     called_functions,
-    reachable_functions,
 )
 from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
@@ -361,9 +360,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
     if exchange <= first.functions:
         return patch
     after = apply_patch(index, patch)
-    before, now = (
-        reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after)
-    )
+    before, now = (graph.reachable_functions() for graph in (index, after))
     superseded = [name for name in before if name not in now and name not in first.functions]
     functions = tuple(index.extras.function(name) for name in superseded)
     return replace(patch, remove=replace(patch.remove, functions=functions))
@@ -371,9 +368,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
     """Raise GraphEditError for a recursive function: an edit would be for one call alone."""
-    if function in reachable_functions(
-        index.functions, index.extras, index.extras.function(function).node_def
-    ):
+    if function in index.reachable_functions(index.extras.function(function).node_def):
         raise GraphEditError(
             f"The function {function!r} calls itself, and an edited one would go on calling it as "
             "it was; write it without recursion to edit it."
@@ -421,10 +416,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     attributes = [attribute.name for attribute in index.extras.function(function).signature.attr]
     if not attributes:
         return
-    bodies = (
-        index.extras.function(name).node_def
-        for name in reachable_functions(index.functions, index.extras, index.nodes)
-    )
+    bodies = (called.node_def for called in index.reachable_functions().values())
     nodes = (node for body_nodes in (index.nodes, *bodies) for node in body_nodes)
     callers = [
         node
@@ -446,10 +438,10 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
     calls = {
         name: {
             called.function
-            for node in index.extras.function(name).node_def
+            for node in definition.node_def
             for called in called_functions(node, index.functions)
         }
-        for name in reachable_functions(index.functions, index.extras, index.nodes)
+        for name, definition in index.reachable_functions().items()
     }
     affected = {function}
     while more := {name for name, inner in calls.items() if inner & affected} - affected:
