@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     InlinedGraph,
     MatchedGraphs,
+    are_compatible,
     control_flow_ops,
     difference,
     effects_of,
@@ -530,10 +531,7 @@ def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
                 "give it one shape."
             ) from None
         takes_any_batch = run.source.converted_model is not None
-        if (static is not None and not takes_any_batch) and (
-            len(static) != len(shape)
-            or any(size not in (None, at) for size, at in zip(static, shape, strict=True))
-        ):
+        if not (takes_any_batch or are_compatible(static, shape)):
             raise SessionRefused(
                 f"compare: {name!r} of {run.source.title} has shape {shape_text(static)}, and the "
                 f"value has {shape_text(shape)}; give one that both graphs take.",

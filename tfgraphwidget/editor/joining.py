@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Signature,
+    are_compatible,
     effects_of,
     needed_ops,
 )
@@ -319,18 +320,7 @@ def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, S
     """Raise NotClonable for a tensor of another dtype or shape than the one that it replaces."""
     index = context.index
     dtype, shape = _dtype(index, source), _shape(index, source)
-    is_alike = (
-        shape is None
-        or spec[1] is None
-        or (
-            len(shape) == len(spec[1])
-            and all(
-                one is None or two is None or one == two
-                for one, two in zip(shape, spec[1], strict=True)
-            )
-        )
-    )
-    if dtype != spec[0] or not is_alike:
+    if dtype != spec[0] or not are_compatible(shape, spec[1]):
         raise NotClonable(
             f"connect: {source!r} is {dtype} "
             + _text(shape)

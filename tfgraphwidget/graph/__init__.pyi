@@ -281,6 +281,7 @@ from .tensors import ReshapedTyping as ReshapedTyping
 from .tensors import Shape as Shape
 from .tensors import Shapes as Shapes
 from .tensors import Typing as Typing
+from .tensors import are_compatible as are_compatible
 from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
 from .tensors import write_shape as write_shape

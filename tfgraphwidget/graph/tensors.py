@@ -159,6 +159,19 @@ def write_shape(proto: TensorShapeProto, shape: Iterable[int | None] | None) -> 
         proto.dim.add(size=-1 if size is None else size)
 
 
+def are_compatible(one: Shape, other: Shape) -> bool:
+    """Whether two static shapes can be those of one tensor; None is an unknown rank or dimension.
+
+    >>> are_compatible((None, 4), (2, 4)), are_compatible((2,), (3,)), are_compatible(None, ())
+    (True, False, True)
+    """
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(
+        a is None or b is None or a == b for a, b in zip(one, other, strict=True)
+    )
+
+
 def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 

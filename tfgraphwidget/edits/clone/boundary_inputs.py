@@ -14,7 +14,7 @@ from tfgraphwidget.graph import (
     EXIT,
     GraphIndex,
     Selection,
-    Shape,
+    are_compatible,
     check_ports,
     control_flow,
     pairs,
@@ -209,7 +209,7 @@ def _check_fit(
             [index.names[a], target.names[b]],
         )
     shapes = index.shape(a, port), target.shape(b, other_port)
-    if not compatible(*shapes):
+    if not are_compatible(*shapes):
         raise NotClonable(
             f"{names[1]!r} has shape "
             + drawn_shape(shapes[1])
@@ -233,15 +233,6 @@ def _check_fit(
             f"{where!r}; use the loop's results outside of it.",
             [index.names[a], target.names[b]],
         )
-
-
-def compatible(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be the same; None is an unknown rank or dimension."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(
-        a is None or b is None or a == b for a, b in zip(one, other, strict=True)
-    )
 
 
 def placeholder(

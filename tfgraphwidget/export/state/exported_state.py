@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.shapes import tensor_shape
 from tfgraphwidget.export.state.table_contents import read_contents
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -20,6 +19,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
+    are_compatible,
     from_outside,
     mask_of,
     needed_ops,
@@ -198,7 +198,7 @@ class _AssignOps:
         value_shape = self.index.shape(
             int(self.index.inputs.values[edge]), int(self.index.ports[edge])
         )
-        return bool(tensor_shape(value_shape).is_compatible_with(shape))
+        return are_compatible(value_shape, shape)
 
     def _free(self, base: str) -> str:
         return take_free_name(base, self._used_names)

@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
     VariableDef,
+    are_compatible,
     build,
     collection_ops,
     needed_ops,
@@ -506,10 +507,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
             f"{value_text(value)} is not a value of {name}; give {_value_words(name)}."
         ) from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
-    if shape is not None and not (
-        len(shape) == len(value_shape)
-        and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
-    ):
+    if not are_compatible(shape, value_shape):
         raise GraphEditError(
             "The value has shape "
             + drawn_shape(value_shape)
