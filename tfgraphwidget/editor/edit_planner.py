@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
     from tfgraphwidget.edits import Command
     from tfgraphwidget.edits.clone import Add, Clone
-    from tfgraphwidget.graph import BodyState
+    from tfgraphwidget.graph import BodyState, Signature
+    from tfgraphwidget.sources import Source
 
 _SIGNATURES_GONE = (
     "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
@@ -427,19 +428,34 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
     )
 
 
+class AddedGraph(NamedTuple):
+    """A graph that a command adds, and what edits have made of it."""
+
+    source: Source
+    target: OpenedGraph
+    view: GraphView
+    patches: tuple[edits.Patch, ...]
+    signatures: tuple[Signature, ...]
+
+
+def added_graph(command: Add) -> AddedGraph:
+    """The graph of the editor that a command adds, or of what it opens."""
+    core, target = getattr(command.source, "_core", None), target_of(command.source)
+    if core is not None and target is not None:
+        view = core.navigator.outermost
+        patches, signatures = core.executor.patches_of(view), core.executor.signatures
+        return AddedGraph(core.source, target, view, patches, signatures)
+    source = open_source(
+        command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
+    )
+    target = OpenedGraph(source)
+    view = opened_navigator(source, target).outermost
+    return AddedGraph(source, target, view, (), source.signatures)
+
+
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
     """The source to add as a graph with a session, and readers of a file's values."""
-    core = getattr(command.source, "_core", None)
-    target = target_of(command.source)
-    if core is not None and target is not None:
-        source, view = core.source, core.navigator.outermost
-        patches = core.executor.patches_of(view)
-    else:
-        source = open_source(
-            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
-        )
-        target = OpenedGraph(source)
-        view, patches = opened_navigator(source, target).outermost, ()
+    source, target, view, patches, _ = added_graph(command)
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target, target.value_readers(patches)
     boundary = edits.track_boundary(view.body.arguments, view.body.returns, patches)

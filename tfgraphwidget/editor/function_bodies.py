@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ def clone_modules(
     saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, object]:
-        fresh = _fresh(source, command)
+        fresh = source.fresh_values(reseed=command.reseed)
         return clone_values.FunctionValues(
             index, command.init, state, names, fresh, saved_names.of
         ).values()
@@ -135,12 +135,6 @@ def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
     for chosen in devices:
         runtime.sandbox.check_device_names({device: op for op, device in (chosen or {}).items()})
     return devices
-
-
-def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of variables; None where there is none."""
-    initial_values = source.initial_values
-    return None if initial_values is None else lambda: initial_values(command.reseed)
 
 
 def graph_source(

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.navigator import opened_navigator
-from tfgraphwidget.editor.places import OpenedGraph
+from tfgraphwidget.editor.edit_planner import added_graph
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.export import apparent_signature
@@ -24,6 +23,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Signature,
     are_compatible,
+    chosen_of,
     effects_of,
     needed_ops,
 )
@@ -31,7 +31,7 @@ from tfgraphwidget.messages import copy_without_inputs
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import drawn_shape, either
-from tfgraphwidget.sources import Source, open_source
+from tfgraphwidget.sources import Source
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits import FunctionBoundary, PlanContext
@@ -180,40 +180,18 @@ def _boundary_after(
 
 def _joining(command: Add) -> _Joining:
     """Open the source that a command adds."""
-    core = getattr(command.source, "_core", None)
-    if core is not None and isinstance(getattr(core, "target", None), OpenedGraph):
-        source, target, view = core.source, core.target, core.navigator.outermost
-        patches, signatures = core.executor.patches_of(view), core.executor.signatures
-    else:
-        source = open_source(
-            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
-        )
-        target = OpenedGraph(source)
-        view = opened_navigator(source, target).outermost
-        patches = ()
-        signatures = source.signatures
+    source, target, view, patches, signatures = added_graph(command)
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
         arguments, returns = edits.track_boundary(view.body.arguments, view.body.returns, patches)
         tensors = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
-        return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
+        return _Joining(view.index, state, by_key, returns, "current", source.fresh_values())
     index = target.index
-    matches = [
-        each
-        for each in signatures
-        if source.signature is not None and each.name == source.signature.name
-    ]
-    signature = next(iter(matches or signatures), None)
+    signature = chosen_of(signatures, source.signature)
     state = function_bodies.graph_state(source, index, patches)
     return _of_graph(source, index, state, signature or apparent_signature(index))
-
-
-def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of variables; None where there is none."""
-    initial_values = source.initial_values
-    return None if initial_values is None else lambda: initial_values(False)
 
 
 def _of_graph(
@@ -221,7 +199,7 @@ def _of_graph(
 ) -> _Joining:
     boundary = (dict(signature.inputs), dict(signature.outputs))
     init = "current" if source.has_values else "initial"
-    return _Joining(index, state, *boundary, init, _fresh(source))
+    return _Joining(index, state, *boundary, init, source.fresh_values())
 
 
 def graph_module(

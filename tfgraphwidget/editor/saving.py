@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
     NodeDefs,
     Signature,
     build,
+    chosen_of,
     devices_of,
     is_filled_in,
     needed_ops,
@@ -500,13 +501,7 @@ def signature_or_apparent(core: EditorCore) -> Signature:
     like a result.
     """
     signatures = requested_signatures(core, None, None, None)
-    signature_of_source = core.source.signature
-    own = [
-        signature
-        for signature in signatures
-        if signature_of_source is not None and signature.name == signature_of_source.name
-    ]
-    return next(iter(own or signatures), None) or apparent_signature(core.index)
+    return chosen_of(signatures, core.source.signature) or apparent_signature(core.index)
 
 
 def own_arguments(core: EditorCore) -> tuple[str, ...]:

@@ -244,6 +244,7 @@ from .selection import as_selection as as_selection
 from .selectors import ops as ops
 from .selectors import upstream as upstream
 from .signature import Signature as Signature
+from .signature import chosen_of as chosen_of
 from .state_closure import complete_state as complete_state
 from .state_closure import unused_slots as unused_slots
 from .state_closure import without_shared as without_shared

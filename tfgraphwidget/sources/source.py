@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -358,6 +359,10 @@ class Source:
             notices, self.live_refusal = self.find_obstacles()
             self.notices = (*notices, *(notice for notice in self.notices if notice not in before))
         self.reopen_code = with_trust(self.reopen_code)
+
+    def fresh_values(self, *, reseed: bool = False) -> Callable[[], Mapping[str, object]] | None:
+        """What draws new initial values of variables, by their names; None where nothing does."""
+        return None if self.initial_values is None else partial(self.initial_values, reseed)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into
