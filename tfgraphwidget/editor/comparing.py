@@ -42,7 +42,7 @@ from tfgraphwidget.graph import (
     may_be_random,
     traversal,
 )
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.measure import (
     Comparison,
     FirstDivergence,
@@ -901,7 +901,7 @@ def _tensors(index: GraphIndex, op: int, *, handles: bool = False) -> list[str]:
 
 
 def _is_handle(index: GraphIndex, name: str) -> bool:
-    return index.dtypes(index.op(name))[split_tensor(name)[1] or 0] in HANDLE_DTYPES
+    return index.tensor_dtype(name) in HANDLE_DTYPES
 
 
 def input_tensors(index: GraphIndex, op: int) -> list[str]:

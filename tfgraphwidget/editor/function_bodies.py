@@ -241,7 +241,7 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
         return command, index
     rewriter = edits.rewrite.ConsumerRewriter(index)
     for old, new in command.replace:
-        end, other = edits.rewrite.tensor(index, old), edits.rewrite.tensor(index, new)
+        end, other = index.tensor(old), index.tensor(new)
         if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
             raise NotClonable(
                 f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.",
@@ -255,14 +255,11 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
             )
         for consumer in dict.fromkeys(index.consumer_lists[end[0]]):
             rewriter.redirect(consumer, end, edits.rewrite.tensor_name(index, other))
-    replaced = {
-        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old))
-        for old, _ in command.replace
-    }
+    replaced = {edits.rewrite.tensor_name(index, index.tensor(old)) for old, _ in command.replace}
     inputs = tuple(
         name
         for name in command.inputs
-        if edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, name)) not in replaced
+        if edits.rewrite.tensor_name(index, index.tensor(name)) not in replaced
     )
     rewired = edits.apply_patch(index, edits.Patch(changed=rewriter.changes()))
     return dataclasses.replace(command, inputs=inputs, replace=()), rewired

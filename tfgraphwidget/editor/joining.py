@@ -122,12 +122,15 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         index, context.infer_shapes(index, edits.Patch(add=edits.Change(nodes=placeholders)))
     )
     sources = [
-        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, connected[name]))
+        edits.rewrite.tensor_name(index, index.tensor(connected[name]))
         if name in connected
         else f"{new[name]}:0"
         for name in module.inputs
     ]
-    specs = [(_dtype(joining.index, name), _shape(joining.index, name)) for name in module.inputs]
+    specs = [
+        (joining.index.tensor_dtype(name), joining.index.tensor_shape(name))
+        for name in module.inputs
+    ]
     for name, source, spec in zip(module.inputs, sources, specs, strict=True):
         if name in connected:
             _check_fits(context, name, source, spec)
@@ -297,7 +300,7 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
 def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, Shape]) -> None:
     """Raise NotClonable for a tensor of another dtype or shape than the one that it replaces."""
     index = context.index
-    dtype, shape = _dtype(index, source), _shape(index, source)
+    dtype, shape = index.tensor_dtype(source), index.tensor_shape(source)
     if dtype != spec[0] or not are_compatible(shape, spec[1]):
         raise NotClonable(
             f"connect: {source!r} is {dtype} "
@@ -311,16 +314,6 @@ def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, S
 
 def _text(shape: Shape) -> str:
     return "of unknown shape" if shape is None else drawn_shape(shape)
-
-
-def _dtype(index: GraphIndex, name: str) -> str:
-    op, port = split_tensor(name)
-    return str(index.dtypes(index.ids[op])[port or 0])
-
-
-def _shape(index: GraphIndex, name: str) -> Shape:
-    op, port = split_tensor(name)
-    return index.shape(index.ids[op], port or 0)
 
 
 def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:

@@ -52,7 +52,7 @@ from tfgraphwidget.graph.op_types import (
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward, forward
-from tfgraphwidget.naming import count_text, last_part, names_text, split_tensor
+from tfgraphwidget.naming import count_text, last_part, names_text
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
@@ -303,7 +303,7 @@ class _Side:
             for tensor in other.read(other.index.ids[name])
         }
         results |= {
-            other.to_the_other(other.origin_of((other.index.op(name), split_tensor(name)[1] or 0)))
+            other.to_the_other(other.origin_of(other.index.tensor(name)))
             for name in other.inlined.results
         }
         outputs = other.outputs()

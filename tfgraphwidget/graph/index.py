@@ -220,6 +220,20 @@ class GraphIndex:
             )
         return number
 
+    def tensor(self, name: str) -> tuple[int, int]:
+        """The number of the op, and the port, of a tensor; an op's name is its first output."""
+        op, port = (name, None) if name in self.ids else split_tensor(name)
+        return self.op(op), port or 0
+
+    def tensor_dtype(self, name: str) -> str:
+        """The dtype of a tensor; "" where it is not known."""
+        op, port = self.tensor(name)
+        return self.dtypes(op)[port]
+
+    def tensor_shape(self, name: str) -> Shape:
+        """The static shape of a tensor."""
+        return self.shape(*self.tensor(name))
+
     def is_sorted(self, first: int = 0) -> bool:
         """Whether each op from number `first` on stands after what it reads and waits for."""
         ops = np.arange(first, len(self), dtype=np.int32)

@@ -418,8 +418,7 @@ def _set_signature_defs(
 
 def _specs(index: GraphIndex, signature: Signature) -> list[object]:
     """The dtype and the static shape of each input and output of a signature."""
-    tensors = [split_tensor(tensor) for _, tensor in (*signature.inputs, *signature.outputs)]
-    op_outputs = [(index.op(name), port or 0) for name, port in tensors]
+    op_outputs = [index.tensor(name) for _, name in (*signature.inputs, *signature.outputs)]
     # Of an op that TensorFlow does not know, the dtypes of its outputs may not be known.
     return [(index.dtypes(op)[port : port + 1], index.shape(op, port)) for op, port in op_outputs]
 

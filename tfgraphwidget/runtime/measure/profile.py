@@ -336,7 +336,7 @@ def _median(values: Iterable[float]) -> float:
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:
     """Raise GraphEditError, naming ops, if computing tensors changes a variable or a queue."""
-    fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
+    fed = [index.tensor(name) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
     writers = [index.names[i] for i in np.flatnonzero(writes(index, ancestors)).tolist()]
