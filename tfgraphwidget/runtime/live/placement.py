@@ -30,7 +30,7 @@ from tfgraphwidget.naming import as_input, colocated_with, names_text
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
-from tfgraphwidget.runtime.session.run import TimedSession, can_grow
+from tfgraphwidget.runtime.session.run import TimedSession, can_grow, no_answer
 from tfgraphwidget.sentences import clone_with, either
 from tfgraphwidget.sources import (
     FIRST_CPU,
@@ -339,10 +339,7 @@ def _try_placement(
         tf.errors.DeadlineExceededError,
         tf.errors.AbortedError,
     ) as error:
-        raise SessionRefused(
-            f"A server of this session does not answer ({type(error).__name__}), so nothing has "
-            "changed; start it again and open a new session."
-        ) from error
+        raise no_answer("A server of this session", error) from error
     except tf.errors.OpError as error:
         why = error_text(error)
         raise SessionRefused(

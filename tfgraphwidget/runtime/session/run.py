@@ -111,7 +111,7 @@ class TimedSession:
                 who = f"Server {tasks[0]!r}"
             else:
                 who = f"The server at {self._target!r}, or another one of its cluster,"
-            raise SessionRefused(self._no_answer_text(who, error)) from error
+            raise no_answer(who, error) from error
         _sent_versions[self.session] = self.graph.version
         return values
 
@@ -160,7 +160,7 @@ class TimedSession:
             tf.errors.DeadlineExceededError,
             tf.errors.AbortedError,
         ) as error:
-            raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
+            raise no_answer(f"{who} {self._target!r}", error) from error
 
     def _open(self, **options: object) -> None:
         config = copy_of(session_config(self.session))
@@ -173,11 +173,13 @@ class TimedSession:
         ) as probe_session:
             probe_session.run(op)
 
-    def _no_answer_text(self, who: str, error: tf.errors.OpError) -> str:
-        return (
-            f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it "
-            "again and open a new session."
-        )
+
+def no_answer(who: str, error: tf.errors.OpError) -> SessionRefused:
+    """The refusal of a run on servers of which one does not answer."""
+    return SessionRefused(
+        f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it again "
+        "and open a new session."
+    )
 
 
 def can_grow(session: Session) -> bool:

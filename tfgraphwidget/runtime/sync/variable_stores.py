@@ -219,17 +219,8 @@ Pair = tuple[StoredVariable, StoredVariable]
 def check_pairs(pairs: Iterable[Pair]) -> None:
     """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ."""
     for ours, theirs in pairs:
-        for what, a, b, agree in (
-            ("shape", ours.shape, theirs.shape, ours.shape.is_compatible_with(theirs.shape)),
-            ("dtype", ours.dtype.name, theirs.dtype.name, ours.dtype == theirs.dtype),
-        ):
-            if not agree:
-                raise GraphEditError(
-                    f"Variable {ours.handle!r} has {what} {a} and cannot be copied to "
-                    f"{theirs.handle!r} of {what} {b}; leave it out: name the variables that "
-                    "belong together.",
-                    [ours.handle, theirs.handle],
-                )
+        names = ours.handle, theirs.handle
+        mixing.check_alike(names, (ours.shape, theirs.shape), (ours.dtype, theirs.dtype), names)
 
 
 def transfer(
