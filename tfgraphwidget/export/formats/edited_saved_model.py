@@ -8,7 +8,7 @@ values in the checkpoint, tables, asset files and functions.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import (
+    StoredTensor,
     asset_files,
     read_contexts,
     tf_protos,
@@ -473,11 +474,10 @@ def _changed_values(
 def _write_values(old: Path, new: Path, values: Mapping[str, object]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    readers = {
+    readers: dict[str, Callable[[], object]] = {
         name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()
     }
+    readers |= {name: partial(values.__getitem__, name) for name in values}
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
-    write_checkpoint(
-        str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}}
-    )
+    write_checkpoint(str(new), [StoredTensor(name, read) for name, read in readers.items()])

@@ -6,7 +6,7 @@ makes one. A Saver whose ops are in the graph is written if it is for all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -284,22 +284,16 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     _leave_out_saveables(meta_graph, request, variables)
     drop_missing_ops(meta_graph, request.index)
     request = replace(request, signatures=_signatures(request))
-    for signature in request.signatures:
-        meta_graph.signature_def[signature.name].CopyFrom(
-            signature_def(request.index, signature, signature)
-        )
-    if in_file is not None:
-        copy_unknown_fields(in_file, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, in_file)
     path.write_bytes(meta_graph.SerializeToString(deterministic=True))
     if bare:
         request.notices.append(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
-        values = [
-            (key, v, _as_array(present[v.handle]))
-            for key, v in _keys_to_write(request.index, variables)
-        ]
-        checkpoints.write(str(path.with_suffix("")), values)
+        pairs = _keys_to_write(request.index, variables)
+        checkpoints.write(
+            str(path.with_suffix("")), [(key, v, present[v.handle]) for key, v in pairs]
+        )
     if request.settings.verify and not bare:
         _verify(path, request, variables, present)
 
@@ -357,7 +351,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
         pairs = _keys_to_write(index, variables)
         write_bundle(
             str(path.with_suffix("")),
-            [_stored_tensor(key, v, values[v.handle]) for key, v in pairs],
+            [StoredTensor.of(key, v, values[v.handle]) for key, v in pairs],
         )
 
 
@@ -368,14 +362,6 @@ def _keys_to_write(
     of_saver, names = checkpoint_keys(index.nodes, variables), {key_of(v) for v in variables}
     pairs = ((key, v) for v in variables for key in dict.fromkeys((key_of(v), of_saver[v.handle])))
     return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
-
-
-def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
-    """The value of a variable, or of a slice of one, as a checkpoint has it."""
-    part = variable.slice_info
-    if part is None:
-        return StoredTensor(key, read)
-    return StoredTensor(key, read, tuple(part.full_shape), tuple(part.var_offset))
 
 
 def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
@@ -392,19 +378,21 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
     add_collections(meta_graph, graph, index, variables)
     drop_missing_ops(meta_graph, request.index)
-    _add_signatures(meta_graph, request)
-    in_file = request.graph.file_meta_graph()
-    if in_file is not None:
-        copy_unknown_fields(in_file, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, request.graph.file_meta_graph())
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
     return serialized
 
 
-def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
+def _add_signatures(
+    meta_graph: MetaGraphDef, request: ExportRequest, in_file: MetaGraphDef | None
+) -> None:
+    """Add the signatures, and what the file says in fields that only a newer TensorFlow knows."""
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(
             signature_def(request.index, signature, signature)
         )
+    if in_file is not None:
+        copy_unknown_fields(in_file, meta_graph, *_KEPT)
 
 
 def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
@@ -423,9 +411,7 @@ def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     saver = saver_of(request.index, request.index.variable_defs)
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
-    _add_signatures(meta_graph, request)
-    if original is not None:
-        copy_unknown_fields(original, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, original)
     return meta_graph
 
 
@@ -572,11 +558,6 @@ def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
         request.notices.append("What was written has no signature and was not run: " + error.why)
         return ()
     return request.signatures
-
-
-def _as_array(value: object) -> object:
-    """A value as an array; numpy's dtype S would drop trailing zero bytes of a string."""
-    return np.array(value, dtype=object) if isinstance(value, bytes) else value
 
 
 def _check_values(

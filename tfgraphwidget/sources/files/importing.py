@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from tfgraphwidget.sources.files.obstacles import (
     missing_checkpoint_names,
 )
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
-from tfgraphwidget.sources.files.tensor_bundle import as_array
+from tfgraphwidget.sources.files.tensor_bundle import StoredTensor, as_array
 from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
@@ -197,21 +197,38 @@ def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "variables")
         write_checkpoint(
-            prefix, {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
+            prefix,
+            [StoredTensor(name, partial(checkpoint.value, name)) for name in checkpoint.shapes],
         )
         session.run(saver.restore_op_name, {saver.filename_tensor_name: prefix})
 
 
-def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) -> None:
-    """Write a checkpoint of what reads each value, by its name."""
-    arrays = {name: as_array(read()) for name, read in values.items()}
-    names = sorted(arrays)
+def write_checkpoint(prefix: str, tensors: Iterable[StoredTensor]) -> None:
+    """Write a checkpoint as `write_bundle` does, by TensorFlow, which makes checksums faster and
+    has all values in memory. Raises tf.errors.OpError where it cannot be written there.
+    """
+    tensors = list(tensors)
+    arrays = [as_array(tensor.read()) for tensor in tensors]
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
-        fed = [tf.compat.v1.placeholder(tf.as_dtype(arrays[name].dtype)) for name in names]
+        fed = [tf.compat.v1.placeholder(tf.as_dtype(array.dtype)) for array in arrays]
         saved = tf.raw_ops.SaveV2(
-            prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed
+            prefix=prefix,
+            tensor_names=[tensor.name for tensor in tensors],
+            shape_and_slices=[
+                _slice_text(tensor, array.shape)
+                for tensor, array in zip(tensors, arrays, strict=True)
+            ],
+            tensors=fed,
         )
-        session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
+        session.run(saved, dict(zip(fed, arrays, strict=True)))
+
+
+def _slice_text(tensor: StoredTensor, shape: Sequence[int]) -> str:
+    """Which part of a partitioned variable a tensor is, as SaveV2 reads it: "6 2 0,3:0,2"."""
+    if tensor.full_shape is None:
+        return ""
+    bounds = (f"{start},{size}" for start, size in zip(tensor.offset, shape, strict=True))
+    return f"{' '.join(map(str, tensor.full_shape))} {':'.join(bounds)}"
 
 
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:

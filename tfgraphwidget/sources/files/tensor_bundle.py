@@ -25,6 +25,7 @@ import numpy as np
 from google.protobuf import text_encoding
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.readable import open_file, read_file
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.crc32c import masked_crc32c
@@ -210,6 +211,14 @@ class StoredTensor:
     read: Callable[[], object]
     full_shape: tuple[int, ...] | None = None
     offset: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
+        """The value of a variable, or of a slice of one."""
+        part = variable.slice_info
+        if part is None:
+            return cls(name, read)
+        return cls(name, read, tuple(part.full_shape), tuple(part.var_offset))
 
 
 def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
