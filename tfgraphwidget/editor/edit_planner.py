@@ -131,9 +131,8 @@ class EditPlanner:
         reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
         if not reserved:
             return ()
-        changes = (change_of(target, step.patch, step.place) for step in self.edited.history.done)
         removed = {
-            node.name for change in changes if change is not None for node in change.remove.nodes
+            node.name for change in self.edited.changes_of(target) for node in change.remove.nodes
         }
         return tuple(
             sorted(
@@ -457,7 +456,7 @@ def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[],
     """The source to add as a graph with a session, and readers of a file's values."""
     source, target, view, patches, _ = added_graph(command)
     if source.graph is not None or source.revive is not None or not source.refusal:
-        return target, target.value_readers(patches)
+        return target, target.place.value_readers(patches)
     boundary = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
     return OpenedGraph(function_bodies.graph_source(source, state, view, boundary)), {}

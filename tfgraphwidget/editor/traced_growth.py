@@ -126,7 +126,7 @@ def _withdraw(
     traced_ops.forget(graph, scope, added)
     patch_application.hide_failed(graph, *_leftovers(target, before, added))
     patch_application.record_of(graph).ungrown |= added
-    target.reread()
+    target.place.reread()
     placement.keep_running(target.source.session, graph, added)
 
 
