@@ -34,10 +34,9 @@ from tfgraphwidget.graph import (
     TABLE_FILE_INITIALIZERS,
     GraphIndex,
     VariableDef,
+    all_variables,
     build,
     called_definitions,
-    definitions,
-    handles,
     key_of,
     mask_of,
     of_type,
@@ -260,7 +259,7 @@ def _values(core: EditorCore) -> _Contents:
         for name, read in source.stored.all_values().items():
             if not name.startswith(_OWN):
                 contents.add(name, read)
-    variables = definitions(index, handles(index)).values()
+    variables = all_variables(index)
     if source.graph is None:
         _add_variables(core, contents, variables, saving.stored_values(core), contents.variables)
         _add_saved(core, contents)
@@ -285,9 +284,7 @@ def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
     present = core.target.index
-    variables = {
-        v.handle: v for index in earlier for v in definitions(index, handles(index)).values()
-    }
+    variables = {v.handle: v for index in earlier for v in all_variables(index)}
     return {handle: v for handle, v in variables.items() if handle not in present.ids}
 
 
@@ -337,7 +334,7 @@ def _add_variables(
 
 def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str, ...]]:
     """The names of the values that the opened graph restores, by its variables' handle ops."""
-    variables, stored = definitions(index, handles(index)).values(), core.source.stored
+    variables, stored = all_variables(index), core.source.stored
     if stored is not None and stored.all_values():
         return {variable.handle: stored.keys(variable.handle) for variable in variables}
     return {handle: (key,) for handle, key in checkpoint_keys(index.nodes, variables).items()}

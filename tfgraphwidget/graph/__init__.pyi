@@ -300,6 +300,7 @@ from .trust import effects_of as effects_of
 from .trust import effects_of_nodes as effects_of_nodes
 from .trust import untrusted_ops as untrusted_ops
 from .variables import STATE_KEY as STATE_KEY
+from .variables import all_variables as all_variables
 from .variables import collection_ops as collection_ops
 from .variables import comes_from_outside as comes_from_outside
 from .variables import count_trainable as count_trainable

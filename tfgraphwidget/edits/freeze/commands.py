@@ -48,10 +48,10 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
+    all_variables,
     by_key,
     definitions,
     gradients_of_training,
-    handles,
     initializers,
     is_placeholder,
     lists_for_gradients,
@@ -624,7 +624,7 @@ def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
     is_aside = traversal.forward(index, [*updates, *gradient_ops, *saves])
     is_aside[[op for op, kind in enumerate(types) if is_placeholder(kind)]] = True
     is_aside[list(side_effects(index, range(len(index))))] = True
-    for variable in definitions(index, handles(index)).values():
+    for variable in all_variables(index):
         is_aside[sorted(own_ops(index, variable))] = True
     return is_aside
 

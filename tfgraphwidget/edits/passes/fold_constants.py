@@ -36,10 +36,9 @@ from tfgraphwidget.graph import (
     Effect,
     GraphIndex,
     Mask,
+    all_variables,
     control_flow,
-    definitions,
     effect_of,
-    handles,
     side_effects,
     tensor_values,
     traversal,
@@ -513,6 +512,6 @@ def _named_by_variables(index: GraphIndex) -> frozenset[int]:
     """The ops that variables name: a live graph cannot make an op another one, and its variables
     name the old one.
     """
-    variables = definitions(index, handles(index)).values()
+    variables = all_variables(index)
     names = (name for variable in variables for name in variable.ops)
     return frozenset(index.ids[name] for name in names if name in index.ids)

@@ -33,7 +33,7 @@ from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, all_variables, handles
 from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input, split_tensor, take_free_name
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
@@ -438,11 +438,9 @@ def _changed_values(
     session, index, stored_data = edited.session, edited.request.index, edited.stored_data
     if session is None:
         return {}
-    before = edited.before
-    definitions_by_handle = definitions(index, handles(index))
     # The objects of a frozen model have the values that were frozen.
-    definitions_by_handle = {**definitions(before, handles(before)), **definitions_by_handle}
-    variables = [v for v in definitions_by_handle.values() if v.snapshot or not v.resource]
+    by_handle = {v.handle: v for each in (edited.before, index) for v in all_variables(each)}
+    variables = [v for v in by_handle.values() if v.snapshot or not v.resource]
     names_in_file = {new: old for old, new in edited.names.items()}
     keys = {v.handle: stored_data.keys(names_in_file.get(v.handle, v.handle)) for v in variables}
     variables = [v for v in variables if keys[v.handle]]

@@ -47,8 +47,7 @@ from tfgraphwidget.graph import (
     Signature,
     Trust,
     VariableDef,
-    definitions,
-    handles,
+    all_variables,
     needed_ops,
 )
 from tfgraphwidget.naming import last_part, names_text, split_tensor
@@ -337,9 +336,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
     """Write a MetaGraphDef unverified, with the file's collections and values."""
     index, values = request.index, request.graph.stored_values()
     variables = index.variable_defs
-    unsaved = [
-        v.name for v in definitions(index, handles(index)).values() if v.handle not in values
-    ]
+    unsaved = [v.name for v in all_variables(index) if v.handle not in values]
     if variables and not request.graph.lacks_values() and unsaved:
         raise TensorFlowMissing(
             f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the "
@@ -372,7 +369,7 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
         alone: bytes = meta_graph_alone(request).SerializeToString(deterministic=True)
         return alone
     index = request.index
-    there = {v.name: v for v in definitions(index, handles(index)).values()}
+    there = {v.name: v for v in all_variables(index)}
     variables = [there[m.name] for m in index.collections.get(_GLOBAL, ()) if m.name in there]
     graph_def = complete_graph_def(request)
     meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
@@ -529,7 +526,7 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
         if member.kind == "variable"
     }
     first = [m.name for m in index.collections.get(_GLOBAL, ())]
-    by_name = {v.name: v for v in definitions(index, handles(index)).values()}
+    by_name = {v.name: v for v in all_variables(index)}
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]
     unassigned = [v for v in global_ones if v.initializer not in index.ids]

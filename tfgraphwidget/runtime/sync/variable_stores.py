@@ -22,8 +22,7 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     GraphIndex,
     VariableDef,
-    definitions,
-    handles,
+    all_variables,
 )
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
@@ -459,7 +458,7 @@ def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | No
     if source.graph is None or source.stored is None:
         return None
     model = Model(source.graph, source.session)
-    live = {variable.handle: variable for variable in definitions(index, handles(index)).values()}
+    live = {variable.handle: variable for variable in all_variables(index)}
     names = {name: [twin for twin in source.stored.twins(name) if twin in live] for name in live}
     twins = {name: [live[twin] for twin in others] for name, others in names.items() if others}
     second = {twin.handle for others in twins.values() for twin in others}
@@ -491,11 +490,9 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
     if opened is not None:
         return opened
     if source.graph is not None:
-        return GraphStore(
-            Model(source.graph, source.session), tuple(definitions(index, handles(index)).values())
-        )
+        return GraphStore(Model(source.graph, source.session), all_variables(index))
     if source.stored is not None:
-        return _file_store(source.title, source.stored, definitions(index, handles(index)).values())
+        return _file_store(source.title, source.stored, all_variables(index))
     state = captured_state(source, source.body)
     captured = (
         (node.name, state.live(node.name))

@@ -21,9 +21,9 @@ from tfgraphwidget.graph import (
     VALUE_SOURCES,
     GraphIndex,
     VariableDef,
+    all_variables,
     build,
     called_functions,
-    definitions,
 )
 from tfgraphwidget.messages import copy_of, copy_without_inputs
 from tfgraphwidget.naming import as_input, free_name, known_instead
@@ -209,9 +209,8 @@ def _variables(
 ) -> Collections:
     """The variables of a body, with what the caller's collections say of them."""
     index = build(nodes)
-    handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
     variables = []
-    for variable in definitions(index, handles).values():
+    for variable in all_variables(index):
         caller_variable = caller_variables.get(variable.handle)
         variables.append(
             variable
