@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_in_parts, is_single
+from tfgraphwidget.editor.navigator import target_of
 from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (

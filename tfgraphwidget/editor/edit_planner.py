@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
@@ -21,7 +21,7 @@ from tfgraphwidget.editor.graph_copies import (
     stays_in_file,
     with_notices,
 )
-from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.navigator import added_graph, target_of
 from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
 from tfgraphwidget.errors import NameTaken, NotClonable
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
     from tfgraphwidget.edits import Command
     from tfgraphwidget.edits.clone import Add, Clone
-    from tfgraphwidget.graph import BodyState, Signature
-    from tfgraphwidget.sources import Source
+    from tfgraphwidget.graph import BodyState
 
 _SIGNATURES_GONE = (
     "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
@@ -401,12 +400,6 @@ class EditPlanner:
         return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
 
 
-def target_of(model: object) -> OpenedGraph | None:
-    """The target of an editor; None for what is not an editor."""
-    target = getattr(getattr(model, "_core", None), "target", None)
-    return target if isinstance(target, OpenedGraph) else None
-
-
 def function_executor(graph: object) -> EditedGraph | None:
     """The executor of an editor that is in a function; None for all else."""
     core = getattr(graph, "_core", None)
@@ -425,31 +418,6 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
     return tf_protos.is_tensorflow_installed() and any(
         edits.clone.has_closure_gradient(nodes[op]) for op in ops
     )
-
-
-class AddedGraph(NamedTuple):
-    """A graph that a command adds, and what edits have made of it."""
-
-    source: Source
-    target: OpenedGraph
-    view: GraphView
-    patches: tuple[edits.Patch, ...]
-    signatures: tuple[Signature, ...]
-
-
-def added_graph(command: Add) -> AddedGraph:
-    """The graph of the editor that a command adds, or of what it opens."""
-    core, target = getattr(command.source, "_core", None), target_of(command.source)
-    if core is not None and target is not None:
-        view = core.navigator.outermost
-        patches, signatures = core.executor.patches_of(view), core.executor.signatures
-        return AddedGraph(core.source, target, view, patches, signatures)
-    source = open_source(
-        command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
-    )
-    target = OpenedGraph(source)
-    view = opened_navigator(source, target).outermost
-    return AddedGraph(source, target, view, (), source.signatures)
 
 
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.edit_planner import added_graph
+from tfgraphwidget.editor.navigator import added_graph
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.export import apparent_signature
