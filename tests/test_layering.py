@@ -29,7 +29,7 @@ ROWS = {
     "hierarchy": (3, 1),
     "graph": (2, 1),
     "writable": (1, 5), "argument_checks": (1, 5), "optional_packages": (1, 5),
-    "naming": (1, 4), "tf_internals": (1, 4),
+    "naming": (1, 4), "messages": (1, 4), "tf_internals": (1, 4),
     "tensorflow_modules": (1, 3), "readable": (1, 3),
     "errors": (1, 2), "tf_releases": (1, 2), "tf_types": (1, 2), "progress": (1, 2),
     "cancellation": (1, 2), "idle_import": (1, 2),

@@ -14,7 +14,6 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.nothing import says_nothing
 from tests.slow import slow
-from tfgraphwidget.graph import reachable_functions
 
 keras = tf.keras
 X = tf.constant([[1.0, 2.0], [-3.0, 4.0]])
@@ -371,7 +370,7 @@ def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
 
 def _called(editor: Any) -> set[str]:
     index = editor._core.index
-    return set(reachable_functions(index.functions, index.extras, index.nodes))
+    return set(index.reachable_functions())
 
 
 def test_a_frozen_file_with_functions_is_folded_with_its_session(

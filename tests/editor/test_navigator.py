@@ -256,12 +256,12 @@ def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
 
 def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    assert not editor._core.target.is_outdated()
+    assert not editor._core.target.place.is_outdated()
     with line.as_default():
         tf.square(line.get_tensor_by_name("c:0"), name="d")
-    assert editor._core.target.is_outdated()
+    assert editor._core.target.place.is_outdated()
     assert "d" in editor.view.scene().names
-    assert not editor._core.target.is_outdated()
+    assert not editor._core.target.place.is_outdated()
 
 
 def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:

@@ -191,7 +191,7 @@ def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: Gra
     name = other.__dict__.pop("_handle_name")
     assert "other:0" not in [member.name for member in editor._core.index.collections["variables"]]
     assert editor._core.index is editor._core.index
-    assert not editor._core.target.is_outdated()
+    assert not editor._core.target.place.is_outdated()
     other._handle_name = name
     assert "other:0" in [member.name for member in editor._core.index.collections["variables"]]
 
@@ -599,7 +599,7 @@ def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(
         ("TF_NewSessionRef", lambda editor: tgw.renew(editor.session)),
         ("TF_NewSessionRef", lambda editor: editor.extract("x:0", "net/logits:0")),
         ("TF_GraphToGraphDef", lambda editor: tgw.edit(editor.graph, session=editor.session)),
-        ("TF_GraphToGraphDef", lambda editor: editor._core.target.reread()),
+        ("TF_GraphToGraphDef", lambda editor: editor._core.target.place.reread()),
     ],
 )
 def test_an_error_of_tensorflow_that_is_not_foreseen_is_one_sentence_and_changes_nothing(

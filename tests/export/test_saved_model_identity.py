@@ -809,6 +809,31 @@ def test_a_frozen_model_has_the_values_of_the_session_in_its_constants_and_in_it
     assert tf.saved_model.load(str(tmp_path / "new")).v.numpy().tolist() == [5.0, 6.0]
 
 
+def test_the_object_of_a_removed_variable_has_its_value_of_the_session_at_any_op_number(
+    tmp_path: Path,
+) -> None:
+    module = tf.Module()
+    module.v, module.w = tf.Variable([1.0, -2.0], name="v"), tf.Variable(3.0, name="w")
+    spec = tf.TensorSpec([None, 2], tf.float32, "x")
+    signatures = {
+        "f": tf.function(lambda x: {"y": x * module.v}, input_signature=[spec]),
+        "g": tf.function(lambda x: {"z": x + module.w}, input_signature=[spec]),
+    }
+    tf.saved_model.save(module, str(tmp_path / "old"), signatures=signatures)
+    editor = tgw.edit(tmp_path / "old", signature="f")
+    editor.view.leave(0)
+    assert editor.find("*").ops[0] == "w"
+    with editor.graph.as_default():
+        editor.session.run(tf.raw_ops.AssignVariableOp(
+            resource=editor.graph.get_tensor_by_name("w:0"), value=9.0
+        ))  # fmt: skip
+    call_of_f = dict(editor.signatures["f"].outputs)["y"].split(":")[0]
+    editor.remove([name for name in editor.find("*").ops if name not in {"v", "f_x", call_of_f}])
+    assert editor.find("*").ops[0] == "v"  # where w was
+    editor.save(tmp_path / "new/")
+    assert tf.saved_model.load(str(tmp_path / "new")).w.numpy() == 9.0
+
+
 def test_freeze_for_one_signature_keeps_the_objects_and_says_which_signature_is_gone(
     several: Path, tmp_path: Path
 ) -> None:

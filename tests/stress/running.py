@@ -447,7 +447,9 @@ def _fresh_session(editor: GraphEditor, config: Any = _PLAIN) -> Any:
     """
     source, index = editor._core.source, editor._core.target.index
     graph_def = (
-        editor._core.target.envelope() if source.graph is None else source.graph.as_graph_def()
+        editor._core.target.place.envelope()
+        if source.graph is None
+        else source.graph.as_graph_def()
     )
     del graph_def.node[:]
     fill_graph_def(index, graph_def, index.nodes)

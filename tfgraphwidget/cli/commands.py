@@ -27,8 +27,7 @@ from tfgraphwidget.graph import (
     HANDLES,
     PLACEHOLDERS,
     Difference,
-    definitions,
-    handles,
+    all_variables,
     own_ops,
 )
 from tfgraphwidget.naming import escape, split_tensor
@@ -345,11 +344,7 @@ def _unread_ops(editor: GraphEditor) -> set[str]:
     """The ops that no op reads or waits for, without inputs and parts of variables."""
     index = editor._core.index
     used_by_callers = HANDLES | PLACEHOLDERS
-    of_variables = {
-        op
-        for variable in definitions(index, handles(index)).values()
-        for op in own_ops(index, variable)
-    }
+    of_variables = {op for variable in all_variables(index) for op in own_ops(index, variable)}
     return {
         name
         for op, name in enumerate(index.names)

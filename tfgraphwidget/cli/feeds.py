@@ -103,7 +103,7 @@ def _input_of_signature(name: str, editor: GraphEditor) -> str:
 def _value(text: str, tensor: str, editor: GraphEditor) -> Any:
     """The value of a text for a tensor."""
     index = editor._core.index
-    op, port = index.op(tensor), split_tensor(tensor)[1] or 0
+    op, port = index.tensor(tensor)
     kind, _, sizes = text.partition(":")
     if kind in _MADE_UP:
         shape = _shape(sizes, tensor, index.shape(op, port))

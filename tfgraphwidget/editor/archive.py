@@ -34,15 +34,13 @@ from tfgraphwidget.graph import (
     TABLE_FILE_INITIALIZERS,
     GraphIndex,
     VariableDef,
+    all_variables,
     build,
     called_definitions,
-    definitions,
-    handles,
     key_of,
     mask_of,
     of_type,
     ops,
-    reachable_functions,
     tensor_values,
 )
 from tfgraphwidget.naming import as_input, names_text, split_input
@@ -144,8 +142,8 @@ def _check_python_calls(core: EditorCore) -> None:
     source, index = core.source, core.target.index
     if source.revive is not None:
         return  # they were in a file, where they name nothing
-    called = reachable_functions(index.functions, index.extras, index.nodes)
-    inside = [node for name in called for node in index.extras.function(name).node_def]
+    called = index.reachable_functions().values()
+    inside = [node for function in called for node in function.node_def]
     for node in (*index.nodes, *inside):
         if node.op in PYTHON_CALLS:
             raise NotRunnable(
@@ -261,7 +259,7 @@ def _values(core: EditorCore) -> _Contents:
         for name, read in source.stored.all_values().items():
             if not name.startswith(_OWN):
                 contents.add(name, read)
-    variables = definitions(index, handles(index)).values()
+    variables = all_variables(index)
     if source.graph is None:
         _add_variables(core, contents, variables, saving.stored_values(core), contents.variables)
         _add_saved(core, contents)
@@ -286,9 +284,7 @@ def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
     present = core.target.index
-    variables = {
-        v.handle: v for index in earlier for v in definitions(index, handles(index)).values()
-    }
+    variables = {v.handle: v for index in earlier for v in all_variables(index)}
     return {handle: v for handle, v in variables.items() if handle not in present.ids}
 
 
@@ -338,7 +334,7 @@ def _add_variables(
 
 def _restoring_keys(core: EditorCore, index: GraphIndex) -> dict[str, tuple[str, ...]]:
     """The names of the values that the opened graph restores, by its variables' handle ops."""
-    variables, stored = definitions(index, handles(index)).values(), core.source.stored
+    variables, stored = all_variables(index), core.source.stored
     if stored is not None and stored.all_values():
         return {variable.handle: stored.keys(variable.handle) for variable in variables}
     return {handle: (key,) for handle, key in checkpoint_keys(index.nodes, variables).items()}

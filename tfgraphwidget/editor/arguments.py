@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_in_parts, is_single
+from tfgraphwidget.editor.navigator import target_of
 from tfgraphwidget.editor.signature_boundary import signature_boundary
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import (
@@ -486,8 +486,7 @@ class ArgumentResolver:
 
     def _check_no_text(self, tensor: str, value: object) -> None:
         """Raise where a tensor of numbers is fed text, such as "random" of the command line."""
-        op, port = split_tensor(tensor)
-        dtype = self._index.dtypes(self._index.op(op))[port or 0]
+        dtype = self._index.tensor_dtype(tensor)
         element = value
         while isinstance(element, list | tuple) and element:
             element = element[0]
@@ -495,7 +494,7 @@ class ArgumentResolver:
             raise GraphEditError(
                 f"feeds: {tensor!r} is {dtype}, and {value_text(value)} is text; give numbers, "
                 "such as an array of numpy.",
-                [op],
+                [split_tensor(tensor)[0]],
             )
 
     def _fed_tensor(self, argument: OpLike) -> str:

@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Trust,
     VariableDef,
+    are_compatible,
     definition_of,
     definitions,
     first_contents,
@@ -317,11 +318,8 @@ class VariableValues(ABC):
                 f"{where}: the value for {variable.name!r} cannot be converted to {name} without "
                 f"loss; give an array of {name}."
             )
-        sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
-        if sizes is not None and (
-            len(sizes) != array.ndim
-            or any(a not in (-1, b) for a, b in zip(sizes, array.shape, strict=True))
-        ):
+        if not are_compatible(sources.shape_from_proto(shape), array.shape):
+            sizes = [dim.size for dim in shape.dim]
             raise GraphEditError(
                 f"{where} has shape {array.shape}, and variable {variable.name!r} is of shape "
                 f"{tuple(sizes)}; give a value of that shape.",

@@ -97,7 +97,7 @@ class Side:
         every = range(len(index))
         filled = self.run.state.names if self.run.is_body else ()
         unfed = runtime.measure.probe.unfed_placeholders(index, index.names, feeds, filled)
-        fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
+        fed = [index.tensor(name) for name in feeds]
         if self.run.source.converted_model is not None:  # its runtime runs it as a whole
             return ((forward(index, np.flatnonzero(mask_of(index, unfed))), NOT_FED),)
         unknown = {
@@ -141,7 +141,7 @@ class Side:
         """Why a tensor is not computed; "" if it is."""
         if tensor in self.feeds:
             return ""
-        op, port = self.index.op(tensor), split_tensor(tensor)[1] or 0
+        op, port = self.index.tensor(tensor)
         if self.index.types[op] in FUSED_BATCH_NORMS and port > 2:
             return RESERVED
         if self.index.dtypes(op)[port] in HANDLE_DTYPES or self._is_not_kept(op, port):
@@ -198,7 +198,7 @@ class Side:
 
     def expected_bytes(self, tensor: str) -> int:
         """How many bytes a value has, as far as its static shape is known."""
-        op, port = self.index.op(tensor), split_tensor(tensor)[1] or 0
+        op, port = self.index.tensor(tensor)
         dtype, shape = self.index.dtypes(op)[port], self.index.shape(op, port)
         sizes = list(shape or ())
         if sizes and sizes[0] is None:

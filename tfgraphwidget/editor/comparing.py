@@ -40,10 +40,9 @@ from tfgraphwidget.graph import (
     forward,
     is_converted,
     may_be_random,
-    reachable_functions,
     traversal,
 )
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.measure import (
     Comparison,
     FirstDivergence,
@@ -878,8 +877,8 @@ def _variances(
 def _op_types(index: GraphIndex) -> set[str]:
     """The types of the ops of a graph, and of the functions that they call."""
     types = set(index.kinds[0])
-    for name in reachable_functions(index.functions, index.extras, index.nodes):
-        types |= {node.op for node in index.extras.function(name).node_def}
+    for function in index.reachable_functions().values():
+        types |= {node.op for node in function.node_def}
     return types - index.functions
 
 
@@ -902,7 +901,7 @@ def _tensors(index: GraphIndex, op: int, *, handles: bool = False) -> list[str]:
 
 
 def _is_handle(index: GraphIndex, name: str) -> bool:
-    return index.dtypes(index.op(name))[split_tensor(name)[1] or 0] in HANDLE_DTYPES
+    return index.tensor_dtype(name) in HANDLE_DTYPES
 
 
 def input_tensors(index: GraphIndex, op: int) -> list[str]:

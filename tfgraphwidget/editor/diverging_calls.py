@@ -137,7 +137,7 @@ class _Body:
         results = [
             name
             for name in self.results
-            if _dtype(index, name) not in HANDLE_DTYPES and split_tensor(name)[0] in index.ids
+            if index.tensor_dtype(name) not in HANDLE_DTYPES and split_tensor(name)[0] in index.ids
         ]
         return Side(self.run, self.feeds, tuple(results))
 
@@ -167,7 +167,7 @@ class _Call:
     def values(self) -> dict[str, Array]:
         """The values of the inputs, without handles."""
         if self._values is None:
-            readable = [n for n in self.inputs if _dtype(self.index, n) not in HANDLE_DTYPES]
+            readable = [n for n in self.inputs if self.index.tensor_dtype(n) not in HANDLE_DTYPES]
             self._values = self._runner.values(readable)
         return self._values
 
@@ -195,7 +195,7 @@ class _Call:
                 continue
             if source in self.values:
                 body.feeds[argument] = self.values[source]
-            elif _dtype(self.index, source) == "variant":
+            elif self.index.tensor_dtype(source) == "variant":
                 body.run, fed = self._with_list(body.run, argument, source)
                 body.feeds |= fed
                 lists.add(number)
@@ -204,7 +204,7 @@ class _Call:
             else:
                 raise GraphEditError(
                     f"argument {argument!r} of function {function!r} is a "
-                    f"{_dtype(self.index, source)}, which cannot be given to it alone.",
+                    f"{self.index.tensor_dtype(source)}, which cannot be given to it alone.",
                     [self.name],
                 )
         body.lists = frozenset(lists)
@@ -230,7 +230,9 @@ class _Call:
         for tensor in inputs:
             placeholder = tf_protos.NodeDef(name=free_name(f"{name}/list", used), op="Placeholder")
             used.add(placeholder.name.lower())
-            placeholder.attr["dtype"].type = self.index.typing.number(_dtype(self.index, tensor))
+            placeholder.attr["dtype"].type = self.index.typing.number(
+                self.index.tensor_dtype(tensor)
+            )
             placeholder.attr["shape"].shape.unknown_rank = True
             nodes.append(placeholder)
         maker = tf_protos.NodeDef(name=name, op=self.index.types[op])
@@ -349,7 +351,7 @@ class _Loop:
             for number, result in enumerate(results)
             if number in self.body.lists
             and (item := _item_written(index, result))
-            and _dtype(index, item) not in HANDLE_DTYPES  # as of a list of lists
+            and index.tensor_dtype(item) not in HANDLE_DTYPES  # as of a list of lists
         ]
         self._fetches = [*dict.fromkeys([*self._next.values(), *written])]
         self._run_condition = self.condition.run.runner(
@@ -402,7 +404,3 @@ def _check_only_written(index: GraphIndex, body: _Body, number: int) -> None:
                     "written to a list.",
                     [index.names[reader]],
                 )
-
-
-def _dtype(index: GraphIndex, tensor: str) -> str:
-    return index.dtypes(index.op(tensor))[split_tensor(tensor)[1] or 0]

@@ -21,11 +21,12 @@ from tfgraphwidget.editor.graph_copies import (
     stays_in_file,
     with_notices,
 )
-from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.navigator import added_graph, target_of
 from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex, build, effects_of
+from tfgraphwidget.messages import copy_without_inputs
 from tfgraphwidget.naming import free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -129,9 +130,8 @@ class EditPlanner:
         reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
         if not reserved:
             return ()
-        changes = (change_of(target, step.patch, step.place) for step in self.edited.history.done)
         removed = {
-            node.name for change in changes if change is not None for node in change.remove.nodes
+            node.name for change in self.edited.changes_of(target) for node in change.remove.nodes
         }
         return tuple(
             sorted(
@@ -302,7 +302,10 @@ class EditPlanner:
         index, readers, origin = edited.index, edited.value_readers(), target.present_graph()
         constants: Mapping[str, NodeDef] = {}
         if edited.boundary is not None:
-            constants = self.view.body.constants
+            constants = {
+                name: copy_without_inputs(node, name)
+                for name, node in self.view.body.constants.items()
+            }
             part = edits.clone.excerpt(
                 index, edited.state().names, *boundary, arguments=edited.inputs_and_outputs[0]
             )
@@ -316,7 +319,7 @@ class EditPlanner:
         patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
         if not stays_in_file(patch, index, target, target):
             return None
-        nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)
+        nodes = tuple(constants.get(node.name, node) for node in patch.add.nodes)
         values = clone_values.file_values(patch, origin, readers)
         return replace(patch, add=replace(patch.add, nodes=nodes), values=values)
 
@@ -397,12 +400,6 @@ class EditPlanner:
         return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
 
 
-def target_of(model: object) -> OpenedGraph | None:
-    """The target of an editor; None for what is not an editor."""
-    target = getattr(getattr(model, "_core", None), "target", None)
-    return target if isinstance(target, OpenedGraph) else None
-
-
 def function_executor(graph: object) -> EditedGraph | None:
     """The executor of an editor that is in a function; None for all else."""
     core = getattr(graph, "_core", None)
@@ -415,18 +412,6 @@ def alone(command: Clone) -> Clone:
     return replace(command, graph=None, session=None, replace=())
 
 
-def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
-    """The op `value` as the argument that it is passed to; the argument itself without one."""
-    if value is None:
-        return node
-    constant: NodeDef = tf_protos.NodeDef()
-    constant.CopyFrom(value)
-    constant.name = node.name
-    del constant.input[:]
-    constant.attr.pop("_class", None)
-    return constant
-
-
 def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
     """Whether TensorFlow, if it is installed, is to register gradients of Python for some ops."""
     nodes = index.nodes
@@ -437,19 +422,9 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
 
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
     """The source to add as a graph with a session, and readers of a file's values."""
-    core = getattr(command.source, "_core", None)
-    target = target_of(command.source)
-    if core is not None and target is not None:
-        source, view = core.source, core.navigator.outermost
-        patches = core.executor.patches_of(view)
-    else:
-        source = open_source(
-            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
-        )
-        target = OpenedGraph(source)
-        view, patches = opened_navigator(source, target).outermost, ()
+    source, target, view, patches, _ = added_graph(command)
     if source.graph is not None or source.revive is not None or not source.refusal:
-        return target, target.value_readers(patches)
+        return target, target.place.value_readers(patches)
     boundary = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
     return OpenedGraph(function_bodies.graph_source(source, state, view, boundary)), {}

@@ -109,7 +109,7 @@ class EditedGraph:
                 + " for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
-        return self.source.refusal or self.target.live_refusal
+        return self.source.refusal or self.target.place.live_refusal
 
     def edit_refusal(self) -> str:
         """Why nothing in the graph can be edited, with a way out; "" if it can."""
@@ -126,7 +126,9 @@ class EditedGraph:
         copies = {scope.lower() for scope in self.copies}  # modules are in no graph
         return free_name(
             base,
-            edits.clone.taken_names(self.index, base) | self.target.names_after_failures() | copies,
+            edits.clone.taken_names(self.index, base)
+            | self.target.place.names_after_failures()
+            | copies,
         )
 
     @property
@@ -140,7 +142,11 @@ class EditedGraph:
 
     def patches_of(self, view: GraphView) -> tuple[edits.Patch, ...]:
         """The patches of a graph, oldest first."""
-        changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
+        return self.changes_of(view.target)
+
+    def changes_of(self, target: object) -> tuple[edits.Patch, ...]:
+        """What the edits that are done have changed in a graph, oldest first."""
+        changes = (change_of(target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
 
     def new_names(self) -> dict[str, str]:
@@ -154,7 +160,7 @@ class EditedGraph:
             saved.renamed if saved is not None and view is self.navigator.outermost else {}
         )
         if view is self.navigator.outermost and self.source.graph is not None:
-            names = self.target.new_names  # by other editors of the graph, too
+            names = self.target.place.new_names  # by other editors of the graph, too
             return {**names, **{old: names.get(now, now) for old, now in former_names.items()}}
         return edits.rewire.new_names(self.patches_of(view), former_names)
 
@@ -178,8 +184,7 @@ class EditedGraph:
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph after the edits, without those whose tensors were removed."""
-        changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = [patch for patch in changes if patch is not None]
+        patches = self.changes_of(self.target)
         if not (self.source.signatures or any(patch.signature_edits for patch in patches)):
             return ()
         ids = self.target.index.ids
@@ -257,11 +262,9 @@ class EditedGraph:
         """
         if self.source.graph is not None:
             return {}
-        patches = (change_of(self.target, step.patch, step.place) for step in self.history.done)
         return {
             name: live
-            for patch in patches
-            if patch is not None
+            for patch in self.changes_of(self.target)
             for name, live in patch.new_state.items()
         }
 
@@ -279,7 +282,7 @@ class EditedGraph:
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables, unless TensorFlow has imported it."""
-        readers = self.target.value_readers(self.patches_of(self.navigator.outermost))
+        readers = self.target.place.value_readers(self.patches_of(self.navigator.outermost))
         if self.view.target is self.target:
             return readers
         origins = (self.view.body.origins or {}).items()

@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     InlinedGraph,
     MatchedGraphs,
+    are_compatible,
     control_flow_ops,
     difference,
     effects_of,
@@ -520,7 +521,7 @@ def navigator_of(model: object) -> Navigator | None:
 def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
     """Raise SessionRefused where a graph does not take a value for its shape."""
     for name, value in feeds.items():
-        op, port = run.index.op(name), split_tensor(name)[1] or 0
+        op, port = run.index.tensor(name)
         static = run.index.shape(op, port)
         try:
             shape = np.shape(cast("Any", value))
@@ -530,10 +531,7 @@ def _check_shapes(run: GraphRun, feeds: Feeds) -> None:
                 "give it one shape."
             ) from None
         takes_any_batch = run.source.converted_model is not None
-        if (static is not None and not takes_any_batch) and (
-            len(static) != len(shape)
-            or any(size not in (None, at) for size, at in zip(static, shape, strict=True))
-        ):
+        if not (takes_any_batch or are_compatible(static, shape)):
             raise SessionRefused(
                 f"compare: {name!r} of {run.source.title} has shape {shape_text(static)}, and the "
                 f"value has {shape_text(shape)}; give one that both graphs take.",
@@ -720,7 +718,7 @@ def _results_by_place(
         if op_before is not None and before.index.types[op_before] == now.types[op]:
             return {}
     dtypes = (
-        [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in tensors]
+        [graph.tensor_dtype(name) for name in tensors]
         for graph, tensors in ((before.index, results), (now, names))
     )
     return dict(zip(names, results, strict=True)) if next(dtypes) == next(dtypes) else {}
@@ -855,7 +853,7 @@ def _partners_of_feeds(
     if not alone or not unfed:
         return partners
     dtypes = [
-        [graph.dtypes(graph.op(name))[split_tensor(name)[1] or 0] for name in names]
+        [graph.tensor_dtype(name) for name in names]
         for graph, names in ((index, alone), (other, unfed))
     ]
     if dtypes[0] == dtypes[1]:

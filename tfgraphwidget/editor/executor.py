@@ -332,4 +332,4 @@ class EditExecutor(EditedGraph):
         record = live.record_of(graph)
         record.failed.update((node.name, node) for node in nodes if node.name in record.hidden)
         record.failed_functions |= record.functions & functions
-        self.target.reread()
+        self.target.place.reread()

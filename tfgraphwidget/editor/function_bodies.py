@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ def clone_modules(
     saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, object]:
-        fresh = _fresh(source, command)
+        fresh = source.fresh_values(reseed=command.reseed)
         return clone_values.FunctionValues(
             index, command.init, state, names, fresh, saved_names.of
         ).values()
@@ -135,12 +135,6 @@ def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
     for chosen in devices:
         runtime.sandbox.check_device_names({device: op for op, device in (chosen or {}).items()})
     return devices
-
-
-def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of variables; None where there is none."""
-    initial_values = source.initial_values
-    return None if initial_values is None else lambda: initial_values(command.reseed)
 
 
 def graph_source(
@@ -247,7 +241,7 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
         return command, index
     rewriter = edits.rewrite.ConsumerRewriter(index)
     for old, new in command.replace:
-        end, other = edits.rewrite.tensor(index, old), edits.rewrite.tensor(index, new)
+        end, other = index.tensor(old), index.tensor(new)
         if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
             raise NotClonable(
                 f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.",
@@ -261,14 +255,11 @@ def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex
             )
         for consumer in dict.fromkeys(index.consumer_lists[end[0]]):
             rewriter.redirect(consumer, end, edits.rewrite.tensor_name(index, other))
-    replaced = {
-        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old))
-        for old, _ in command.replace
-    }
+    replaced = {edits.rewrite.tensor_name(index, index.tensor(old)) for old, _ in command.replace}
     inputs = tuple(
         name
         for name in command.inputs
-        if edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, name)) not in replaced
+        if edits.rewrite.tensor_name(index, index.tensor(name)) not in replaced
     )
     rewired = edits.apply_patch(index, edits.Patch(changed=rewriter.changes()))
     return dataclasses.replace(command, inputs=inputs, replace=()), rewired

@@ -85,9 +85,7 @@ def plan_copies(
         target.check_placed(patch, origin)  # else it is when the patch is applied
     source = origin.graph_session()
     destination = source if origin is target else target.graph_session()
-    initial_values = origin.source.initial_values
-    if initial_values is not None:
-        source = replace(source, fresh=partial(initial_values, reseed))
+    source = replace(source, fresh=origin.source.fresh_values(reseed=reseed))
     if source.index is not own.index or destination.index is not there:  # a file was imported
         patch = plan(source.index, destination.index)
     check_copied(patch, origin, target)

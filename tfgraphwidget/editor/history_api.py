@@ -242,6 +242,6 @@ class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
             >>> editor.detach("net/hidden/Relu", inputs=False).added
             ('net/hidden/Relu_placeholder_1',)
         """
-        self._core.target.reserve(
+        self._core.target.place.reserve(
             str(name).lower() for name in ([names] if isinstance(names, str) else names)
         )

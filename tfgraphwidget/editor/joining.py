@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.navigator import opened_navigator
-from tfgraphwidget.editor.places import OpenedGraph
+from tfgraphwidget.editor.navigator import added_graph
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.export import apparent_signature
@@ -23,13 +22,16 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Signature,
+    are_compatible,
+    chosen_of,
     effects_of,
     needed_ops,
 )
+from tfgraphwidget.messages import copy_without_inputs
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import drawn_shape, either
-from tfgraphwidget.sources import Source, open_source
+from tfgraphwidget.sources import Source
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits import FunctionBoundary, PlanContext
@@ -120,12 +122,15 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
         index, context.infer_shapes(index, edits.Patch(add=edits.Change(nodes=placeholders)))
     )
     sources = [
-        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, connected[name]))
+        edits.rewrite.tensor_name(index, index.tensor(connected[name]))
         if name in connected
         else f"{new[name]}:0"
         for name in module.inputs
     ]
-    specs = [(_dtype(joining.index, name), _shape(joining.index, name)) for name in module.inputs]
+    specs = [
+        (joining.index.tensor_dtype(name), joining.index.tensor_shape(name))
+        for name in module.inputs
+    ]
     for name, source, spec in zip(module.inputs, sources, specs, strict=True):
         if name in connected:
             _check_fits(context, name, source, spec)
@@ -178,40 +183,18 @@ def _boundary_after(
 
 def _joining(command: Add) -> _Joining:
     """Open the source that a command adds."""
-    core = getattr(command.source, "_core", None)
-    if core is not None and isinstance(getattr(core, "target", None), OpenedGraph):
-        source, target, view = core.source, core.target, core.navigator.outermost
-        patches, signatures = core.executor.patches_of(view), core.executor.signatures
-    else:
-        source = open_source(
-            command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
-        )
-        target = OpenedGraph(source)
-        view = opened_navigator(source, target).outermost
-        patches = ()
-        signatures = source.signatures
+    source, target, view, patches, signatures = added_graph(command)
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
         arguments, returns = edits.track_boundary(view.body.arguments, view.body.returns, patches)
         tensors = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
-        return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
+        return _Joining(view.index, state, by_key, returns, "current", source.fresh_values())
     index = target.index
-    matches = [
-        each
-        for each in signatures
-        if source.signature is not None and each.name == source.signature.name
-    ]
-    signature = next(iter(matches or signatures), None)
+    signature = chosen_of(signatures, source.signature)
     state = function_bodies.graph_state(source, index, patches)
     return _of_graph(source, index, state, signature or apparent_signature(index))
-
-
-def _fresh(source: Source) -> Callable[[], Mapping[str, object]] | None:
-    """Return a function that draws new initial values of variables; None where there is none."""
-    initial_values = source.initial_values
-    return None if initial_values is None else lambda: initial_values(False)
 
 
 def _of_graph(
@@ -219,7 +202,7 @@ def _of_graph(
 ) -> _Joining:
     boundary = (dict(signature.inputs), dict(signature.outputs))
     init = "current" if source.has_values else "initial"
-    return _Joining(index, state, *boundary, init, _fresh(source))
+    return _Joining(index, state, *boundary, init, source.fresh_values())
 
 
 def graph_module(
@@ -317,19 +300,8 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
 def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, Shape]) -> None:
     """Raise NotClonable for a tensor of another dtype or shape than the one that it replaces."""
     index = context.index
-    dtype, shape = _dtype(index, source), _shape(index, source)
-    is_alike = (
-        shape is None
-        or spec[1] is None
-        or (
-            len(shape) == len(spec[1])
-            and all(
-                one is None or two is None or one == two
-                for one, two in zip(shape, spec[1], strict=True)
-            )
-        )
-    )
-    if dtype != spec[0] or not is_alike:
+    dtype, shape = index.tensor_dtype(source), index.tensor_shape(source)
+    if dtype != spec[0] or not are_compatible(shape, spec[1]):
         raise NotClonable(
             f"connect: {source!r} is {dtype} "
             + _text(shape)
@@ -344,16 +316,6 @@ def _text(shape: Shape) -> str:
     return "of unknown shape" if shape is None else drawn_shape(shape)
 
 
-def _dtype(index: GraphIndex, name: str) -> str:
-    op, port = split_tensor(name)
-    return str(index.dtypes(index.ids[op])[port or 0])
-
-
-def _shape(index: GraphIndex, name: str) -> Shape:
-    op, port = split_tensor(name)
-    return index.shape(index.ids[op], port or 0)
-
-
 def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
     """The placeholder of a further argument."""
     op = split_tensor(name)[0]
@@ -362,12 +324,7 @@ def _placeholder(index: GraphIndex, name: str, new: str) -> NodeDef:
         raise GraphEditError(
             f"{name!r} is not a placeholder; connect it to a tensor of the function.", [name]
         )
-    copy = type(node)()
-    copy.CopyFrom(node)
-    copy.name = new
-    del copy.input[:]
-    copy.attr.pop("_class", None)
-    return copy
+    return copy_without_inputs(node, new)
 
 
 def _names(

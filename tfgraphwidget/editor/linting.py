@@ -19,7 +19,6 @@ from tfgraphwidget.errors import (
     SessionRefused,
     TensorFlowMissing,
 )
-from tfgraphwidget.graph import reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime import live
 
@@ -78,9 +77,7 @@ def lint_editor(
 def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
     """The edited graph of a file, if a function is the current graph, and its other functions."""
     outermost, first, current = core.target.index, core.target.first, core.navigator.function
-    called, called_before = (
-        set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first)
-    )
+    called, called_before = (set(i.reachable_functions()) for i in (outermost, first))
     # TensorFlow imports a file with functions that nothing calls, as they are.
     replaced = called_before - called
     if core.index is not outermost:

@@ -1,20 +1,22 @@
-"""The navigator: the path from a graph into the functions that its ops call, and back."""
+"""The navigator: the path from a graph into the functions that its ops call, and back; and how a
+graph that is given to a command becomes one with a view.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfgraphwidget import edits
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.places import CalledFunction, OpenedGraph
 from tfgraphwidget.errors import InvalidArgument, NoPath, UnknownName
-from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
+from tfgraphwidget.graph import FunctionRef, Signature, called_functions
 from tfgraphwidget.layout import Layout
-from tfgraphwidget.sources import entry_path, shared_functions
-from tfgraphwidget.tf_types import FunctionDef
+from tfgraphwidget.sources import EditedLibrary, entry_path, open_source, shared_functions
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits.clone import Add
     from tfgraphwidget.sources import Source
 
 
@@ -137,7 +139,7 @@ class Navigator:
     def open_signature(self, source: Source, signature: Signature) -> None:
         """Show where a signature is computed, and make it the chosen one of the source."""
         index = self.outermost.index
-        library = _FunctionsOf(index)
+        library = EditedLibrary(self.outermost.body, index)
         self.leave(0)
         source.signature = signature
         source.entrance = entry_path(signature, index.nodes, library)
@@ -163,21 +165,6 @@ class Navigator:
                 self.here.mark(*(tuple(name for _, name in side) for side in boundary))
 
 
-class _FunctionsOf:
-    """The functions in the library of a graph, as edits have left it."""
-
-    def __init__(self, index: GraphIndex) -> None:
-        self._index = index
-
-    def functions(self) -> frozenset[str]:
-        """The names of all functions."""
-        return frozenset(self._index.functions)
-
-    def function(self, name: str) -> FunctionDef:
-        """The FunctionDef of that name."""
-        return self._index.extras.function(name)
-
-
 def opened_navigator(
     source: Source, target: OpenedGraph | None = None, layout: Layout | None = None
 ) -> Navigator:
@@ -188,3 +175,34 @@ def opened_navigator(
     navigator = Navigator(GraphView(source.title, target, layout))
     navigator.start(source)
     return navigator
+
+
+def target_of(model: object) -> OpenedGraph | None:
+    """The target of an editor; None for what is not an editor."""
+    target = getattr(getattr(model, "_core", None), "target", None)
+    return target if isinstance(target, OpenedGraph) else None
+
+
+class AddedGraph(NamedTuple):
+    """A graph that a command adds, and what edits have made of it."""
+
+    source: Source
+    target: OpenedGraph
+    view: GraphView
+    patches: tuple[edits.Patch, ...]
+    signatures: tuple[Signature, ...]
+
+
+def added_graph(command: Add) -> AddedGraph:
+    """The graph of the editor that a command adds, or of what it opens."""
+    core, target = getattr(command.source, "_core", None), target_of(command.source)
+    if core is not None and target is not None:
+        view = core.navigator.outermost
+        patches, signatures = core.executor.patches_of(view), core.executor.signatures
+        return AddedGraph(core.source, target, view, patches, signatures)
+    source = open_source(
+        command.source, command.session, checkpoint=command.checkpoint, tags=command.tags
+    )
+    target = OpenedGraph(source)
+    view = opened_navigator(source, target).outermost
+    return AddedGraph(source, target, view, (), source.signatures)

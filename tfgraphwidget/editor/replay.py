@@ -86,4 +86,4 @@ def _prepare(executor: EditExecutor, edit: EditRecord) -> None:
     if edit.imported and not edit.functions:
         executor.target.graph()
     if edit.reserved:
-        executor.target.reserve(name.lower() for name in edit.reserved)
+        executor.target.place.reserve(name.lower() for name in edit.reserved)

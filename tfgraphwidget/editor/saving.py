@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
     NodeDefs,
     Signature,
     build,
+    chosen_of,
     devices_of,
     is_filled_in,
     needed_ops,
@@ -311,10 +312,10 @@ class _OpenedGraph:
     core: EditorCore
 
     def envelope(self) -> GraphDef:
-        return self.core.target.envelope()
+        return self.core.target.place.envelope()
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        return self.core.target.as_in_file(nodes)
+        return self.core.target.place.as_in_file(nodes)
 
     def file_meta_graph(self) -> MetaGraphDef | None:
         stored = self.core.source.stored
@@ -353,7 +354,7 @@ def _why_elsewhere(core: EditorCore) -> str:
 
 def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
     """Readers of a file's values of variables, by the present names of their handle ops."""
-    return core.target.value_readers(core.executor.patches_of(core.navigator.outermost))
+    return core.target.place.value_readers(core.executor.patches_of(core.navigator.outermost))
 
 
 def original_names(core: EditorCore) -> dict[str, str]:
@@ -431,7 +432,7 @@ def boundary_without_refused_ops(
     is_part = frozen or is_folder or suffix in export.CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that
-    if not is_part or not core.target.live_refusal or core.executor.boundary is not None:
+    if not is_part or not core.target.place.live_refusal or core.executor.boundary is not None:
         return None
     requested = requested_signatures(core, inputs, outputs, signatures)
     input_tensors = [tensor for signature in requested for _, tensor in signature.inputs]
@@ -500,13 +501,7 @@ def signature_or_apparent(core: EditorCore) -> Signature:
     like a result.
     """
     signatures = requested_signatures(core, None, None, None)
-    signature_of_source = core.source.signature
-    own = [
-        signature
-        for signature in signatures
-        if signature_of_source is not None and signature.name == signature_of_source.name
-    ]
-    return next(iter(own or signatures), None) or apparent_signature(core.index)
+    return chosen_of(signatures, core.source.signature) or apparent_signature(core.index)
 
 
 def own_arguments(core: EditorCore) -> tuple[str, ...]:
@@ -569,7 +564,7 @@ def _is_unedited(core: EditorCore) -> bool:
     ):
         return False
     # Of a graph of which something is filled in, the file's own ops are others.
-    return core.target.is_unedited() and not is_filled_in(core.target.first.nodes)
+    return core.target.place.is_unedited() and not is_filled_in(core.target.first.nodes)
 
 
 def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:

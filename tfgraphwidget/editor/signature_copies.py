@@ -79,8 +79,7 @@ def copy_for_signature(
         else:
             results.append((key, f"{names.get(op) or reused[op]}:{port or 0}"))
     keyed_inputs = tuple(
-        (key, f"{fed[body.op(tensor), split_tensor(tensor)[1] or 0].name}:0")
-        for key, tensor in signature.inputs
+        (key, f"{fed[body.tensor(tensor)].name}:0") for key, tensor in signature.inputs
     )
     return Patch(
         add=Change(nodes=(*fed.values(), *copies)),

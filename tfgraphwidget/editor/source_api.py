@@ -113,7 +113,7 @@ class OpenedSource(ArgumentChecks):
         if self._core.file_watch is not None:
             return self._core.file_watch.look(at_once=True)
         with one_thread():
-            self._core.target.reread()
+            self._core.target.place.reread()
         self._core.listeners.notify()
         return ""
 

@@ -126,7 +126,7 @@ def _withdraw(
     traced_ops.forget(graph, scope, added)
     patch_application.hide_failed(graph, *_leftovers(target, before, added))
     patch_application.record_of(graph).ungrown |= added
-    target.reread()
+    target.place.reread()
     placement.keep_running(target.source.session, graph, added)
 
 
@@ -155,10 +155,8 @@ def _functions(
     library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex
 ) -> tuple[FunctionDef, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
-    reachable = reachable_functions(library.functions, library.extras, nodes)
-    return tuple(
-        library.extras.function(name) for name in reachable if name not in before.functions
-    )
+    reachable = library.reachable_functions(nodes)
+    return tuple(function for name, function in reachable.items() if name not in before.functions)
 
 
 def _leftovers(

@@ -16,7 +16,6 @@ import numpy as np
 from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import GraphIndex, Shape, Signature, VariableDef
-from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, TensorProto
 
@@ -76,8 +75,7 @@ class TracedFunction:
 
     def dtype(self, output: int) -> str:
         """The dtype of one of the outputs."""
-        op, port = split_tensor(self.outputs[output])
-        return self.index.dtypes(self.index.op(op))[port or 0]
+        return self.index.tensor_dtype(self.outputs[output])
 
 
 class PlanContext(Protocol):

@@ -14,7 +14,8 @@ from tfgraphwidget.edits.context import FunctionContext, PlanContext
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import Mask, called_functions, reachable_functions
+from tfgraphwidget.graph import Mask, called_functions
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -115,7 +116,7 @@ class _Bodies:
                     )
                 elif result is not None:
                     inner, definition, unread = result
-                    call = calls.setdefault(before.name, _copy(after.get(before.name, before)))
+                    call = calls.setdefault(before.name, copy_of(after.get(before.name, before)))
                     redirect_call(call, reference.label, definition, unread)
                     functions |= {
                         new.signature.name: new for new in (*inner.add.functions, definition)
@@ -169,9 +170,7 @@ class _Bodies:
         """What the plan of a body depends on: its arguments, constants among them, recursions."""
         index, name = inner.index, inner.function
         if name not in self._reached:
-            self._reached[name] = frozenset(
-                reachable_functions(index.functions, index.extras, index.nodes)
-            )
+            self._reached[name] = frozenset(index.reachable_functions())
         ops = [index.ids[split_tensor(argument)[0]] for argument in inner.arguments]
         arguments = tuple(
             (index.nodes[op].SerializeToString(deterministic=True), index.shape(op, 0))
@@ -195,9 +194,3 @@ class _Bodies:
             definition.signature.name = take_free_name(f"{old}_{self._suffix}", self._names)
             self._new[key] = definition
         return patch, self._new[key], unread
-
-
-def _copy(node: NodeDef) -> NodeDef:
-    copy = type(node)()
-    copy.CopyFrom(node)
-    return copy

@@ -16,6 +16,7 @@ from typing import cast
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import AXES_IN_A_VECTOR, SCALAR_PLACEHOLDERS, Typing, tensor_values
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, free_name, split_input, words
 from tfgraphwidget.tf_types import AttrValue, DataType, NodeDef, VersionDef
 
@@ -103,7 +104,7 @@ def _is_scalar(node: NodeDef) -> bool:
 
 def _with_unknown_shape(node: NodeDef) -> NodeDef:
     """A copy of a Placeholder whose rank is not known."""
-    copy = _copy(node)
+    copy = copy_of(node)
     copy.attr["shape"].shape.unknown_rank = True
     return copy
 
@@ -146,12 +147,6 @@ def _ops_of_today(
         "graph by itself, which keeps its version.",
         [original],
     )
-
-
-def _copy(node: NodeDef) -> NodeDef:
-    copy: NodeDef = type(node)()
-    copy.CopyFrom(node)
-    return copy
 
 
 class _NewOps:

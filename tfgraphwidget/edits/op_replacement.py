@@ -13,6 +13,7 @@ from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import contexts_with_new_ops
 from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import (
     as_input,
     enclosing_scopes,
@@ -163,8 +164,7 @@ class _Renaming:
         is_colocated = not self._colocations.keys().isdisjoint(classes)
         if name == node.name and inputs == list(node.input) and not is_colocated:
             return node
-        new = type(node)()
-        new.CopyFrom(node)
+        new = copy_of(node)
         new.name = name
         # In the order in which TensorFlow writes them.
         data_inputs = [text for text in inputs if text[:1] != "^"]

@@ -21,7 +21,6 @@ from tfgraphwidget.graph import (
     VariableDef,
     called_functions,
     comes_from_outside,
-    reachable_functions,
     walk_from,
     with_functions,
     with_output_shape,
@@ -393,8 +392,8 @@ def _uncalled_functions(
     """The functions that have no caller after some ops are removed."""
     if not functions:
         return ()
-    reachable = reachable_functions(
-        index.functions, index.extras, (node for i, node in enumerate(index.nodes) if i not in ops)
+    reachable = index.reachable_functions(
+        (node for i, node in enumerate(index.nodes) if i not in ops)
     )
     return tuple(function for function in functions if function.signature.name not in reachable)
 
@@ -406,9 +405,7 @@ def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool =
     if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
     after = apply_patch(index, patch)
-    before, now = (
-        reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after)
-    )
+    before, now = (graph.reachable_functions() for graph in (index, after))
     names = sorted(index.functions) if every else before
     uncalled = tuple(index.extras.function(name) for name in names if name not in now)
     return replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_types import QueueRunnerDef
 
@@ -26,8 +27,7 @@ def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | 
         op, port = split_tensor(name)
         return names[op] + ("" if port is None else f":{port}") if op in names else ""
 
-    copy = type(runner)()
-    copy.CopyFrom(runner)
+    copy = copy_of(runner)
     copy.queue_name = new(runner.queue_name)
     copy.enqueue_op_name[:] = filter(None, map(new, runner.enqueue_op_name))
     copy.close_op_name, copy.cancel_op_name = new(runner.close_op_name), new(runner.cancel_op_name)
@@ -37,8 +37,7 @@ def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | 
 
 def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRunnerDef:
     """A queue runner whose ops have the names that `new_name` gives them."""
-    copy = type(runner)()
-    copy.CopyFrom(runner)
+    copy = copy_of(runner)
     copy.enqueue_op_name[:] = map(new_name, runner.enqueue_op_name)
     copy.queue_name = new_name(runner.queue_name)
     copy.close_op_name = new_name(runner.close_op_name)

@@ -100,6 +100,7 @@ from .endpoints import pairs as pairs
 from .expressions import call as call
 from .expressions import function_expression as function_expression
 from .expressions import lambda_of as lambda_of
+from .extras import NoExtras as NoExtras
 from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
 from .extras import with_runners as with_runners
@@ -244,6 +245,7 @@ from .selection import as_selection as as_selection
 from .selectors import ops as ops
 from .selectors import upstream as upstream
 from .signature import Signature as Signature
+from .signature import chosen_of as chosen_of
 from .state_closure import complete_state as complete_state
 from .state_closure import unused_slots as unused_slots
 from .state_closure import without_shared as without_shared
@@ -281,6 +283,7 @@ from .tensors import ReshapedTyping as ReshapedTyping
 from .tensors import Shape as Shape
 from .tensors import Shapes as Shapes
 from .tensors import Typing as Typing
+from .tensors import are_compatible as are_compatible
 from .tensors import shape_text as shape_text
 from .tensors import with_output_shape as with_output_shape
 from .tensors import write_shape as write_shape
@@ -298,6 +301,7 @@ from .trust import effects_of as effects_of
 from .trust import effects_of_nodes as effects_of_nodes
 from .trust import untrusted_ops as untrusted_ops
 from .variables import STATE_KEY as STATE_KEY
+from .variables import all_variables as all_variables
 from .variables import collection_ops as collection_ops
 from .variables import comes_from_outside as comes_from_outside
 from .variables import count_trainable as count_trainable

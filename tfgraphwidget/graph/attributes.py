@@ -18,6 +18,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value, dtype_name
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.tf_types import (
     AttrValue,
     NameAttrList,
@@ -121,8 +122,7 @@ class AttributeDigests:
     def _kind(self, op: int) -> bytes:
         """A digest of an op's type and its attributes but NAMES; made once for alike ops."""
         node = self._index.nodes[op]
-        bare = type(node)()
-        bare.CopyFrom(node)
+        bare = copy_of(node)
         for field in _NOT_KIND:
             bare.ClearField(field)
         attributes = bare.attr

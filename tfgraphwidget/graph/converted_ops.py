@@ -53,6 +53,7 @@ from tfgraphwidget.graph.op_types import (
     TRANSPOSITIONS,
     VARIABLE_READS,
 )
+from tfgraphwidget.graph.tensors import are_compatible
 from tfgraphwidget.graph.traversal import forward, topological_rank
 
 ORIGINS = "tensor_names"
@@ -359,7 +360,6 @@ class _Pairing:
         shapes = self._model.shape(one, 0), self._converted.shape(other, 0)
         if shapes[0] is None or shapes[1] is None:
             return may_have_as_many_axes(self._converted.nodes[other], self._model.nodes[one])
-        return len(shapes[0]) == len(shapes[1]) and all(
-            a is None or b is None or a == b
-            for a, b in zip(shapes[0][1:], model_shape(shapes[1], axes)[1:], strict=True)
+        return len(shapes[0]) == len(shapes[1]) and are_compatible(
+            shapes[0][1:], tuple(model_shape(shapes[1], axes)[1:])
         )

@@ -19,7 +19,7 @@ from tfgraphwidget.graph.contraction import calls_of_savers
 from tfgraphwidget.graph.converted_ops import is_converted
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.explanations import Detail, Explainer, Explanation, OpChange
-from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
+from tfgraphwidget.graph.function_refs import FunctionRef, called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs, match_graphs
 from tfgraphwidget.graph.op_matching import EVIDENCE, ops_with_other_inputs
@@ -975,8 +975,7 @@ class GraphComparison:
         before, after = self.before.functions, self.after.functions
         if not whole_library:
             before, after = (
-                frozenset(reachable_functions(index.functions, index.extras, index.nodes))
-                for index in (self.before, self.after)
+                frozenset(index.reachable_functions()) for index in (self.before, self.after)
             )
         before -= {was for was, _ in self._compared}
         after -= {now for _, now in self._compared}

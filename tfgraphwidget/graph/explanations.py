@@ -25,7 +25,6 @@ from tfgraphwidget.graph.channel_scales import (
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
 from tfgraphwidget.graph.converted_ops import is_converted
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.inlining import InlinedGraph, MatchedGraphs
 from tfgraphwidget.graph.op import dtype_name
 from tfgraphwidget.graph.op_matching import is_rounded
@@ -53,7 +52,7 @@ from tfgraphwidget.graph.op_types import (
 from tfgraphwidget.graph.stateful_resources import key_of, of_type, persistent_state
 from tfgraphwidget.graph.tensor_values import tensor_array
 from tfgraphwidget.graph.traversal import backward, forward
-from tfgraphwidget.naming import count_text, last_part, names_text, split_tensor
+from tfgraphwidget.naming import count_text, last_part, names_text
 from tfgraphwidget.tf_types import NodeDef, TensorProto
 
 Tensor = tuple[int, int]
@@ -259,13 +258,13 @@ class _Side:
         if not (index.functions and nodes):
             return {}
         remaining = [node for op, node in enumerate(index.nodes) if op not in self.causes]
-        called = reachable_functions(index.functions, index.extras, remaining)
+        called = index.reachable_functions(remaining)
         # A library that inlining leaves empty has no functions either that no op called; nor has
         # that of a frozen graph.
         functions: Iterable[str] = (
             sorted(index.functions)
             if change in (INLINED, CONVERTED, FROZEN)
-            else reachable_functions(index.functions, index.extras, nodes)
+            else index.reachable_functions(nodes)
         )
         return {name: None for name in functions if name not in called}
 
@@ -304,7 +303,7 @@ class _Side:
             for tensor in other.read(other.index.ids[name])
         }
         results |= {
-            other.to_the_other(other.origin_of((other.index.op(name), split_tensor(name)[1] or 0)))
+            other.to_the_other(other.origin_of(other.index.tensor(name)))
             for name in other.inlined.results
         }
         outputs = other.outputs()

@@ -29,6 +29,7 @@ from tfgraphwidget.graph.op_types import (
     SWITCH,
     WHILE_LOOPS,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, split_input, take_free_name
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
@@ -121,8 +122,7 @@ class _Flattening:
             if not has_functions:  # so that none of them changes
                 self._nodes.append(node)
                 continue
-            copy = type(node)()
-            copy.CopyFrom(node)
+            copy = copy_of(node)
             if self._only is None or node.name in self._only:
                 self._add(copy)
             else:
@@ -184,13 +184,11 @@ class _Flattening:
     def _without_calls(self, original: FunctionDef) -> FunctionDef:
         if not any(called_functions(node, self._library()) for node in original.node_def):
             return original
-        body = type(original)()
-        body.CopyFrom(original)
+        body = copy_of(original)
         del body.node_def[:]
         names = {node.name.lower() for node in original.node_def}
         for node in original.node_def:
-            copy = type(node)()
-            copy.CopyFrom(node)
+            copy = copy_of(node)
             if function := self._function_name(node):
                 self._inline_in_function(copy, self._flat_function(function), body, names)
             else:
@@ -236,7 +234,7 @@ class _Flattening:
             return [read[name]] if name in read else [f"{renamed[name]}{colon}{port}"]
 
         for node in function.node_def:
-            inner = _copy_of(node, call.attr)
+            inner = _copy_for_call(node, call.attr)
             inner.name, inner.device = renamed[node.name], node.device or call.device
             inner.input[:] = (
                 dict.fromkeys(new for text in node.input for new in outer(text))
@@ -382,7 +380,7 @@ class _Flattening:
             return list(anchor) or [f"^{split_input(read[name])[0]}"]
 
         for node in function.node_def:
-            inner = _copy_of(node, call.attr)
+            inner = _copy_for_call(node, call.attr)
             inner.name, inner.device = renamed[node.name], node.device or call.device
             data_inputs = [new for text in node.input if text[:1] != "^" for new in outer(text)]
             control_inputs = [new for text in node.input if text[:1] == "^" for new in outer(text)]
@@ -566,10 +564,9 @@ def _only_waits(node: NodeDef) -> bool:
     return all(text[:1] == "^" for text in node.input)
 
 
-def _copy_of(node: NodeDef, attributes: Mapping[str, AttrValue]) -> NodeDef:
+def _copy_for_call(node: NodeDef, attributes: Mapping[str, AttrValue]) -> NodeDef:
     """A copy of an op of a function, with what the call gives and without what holds inside."""
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     for key in _TRACES:
         copy.attr.pop(key, None)
     for value in copy.attr.values():

@@ -58,19 +58,19 @@ def called_definitions(
 
 def reachable_functions(
     functions: Collection[str], library: GraphExtras, nodes: Iterable[NodeDef]
-) -> dict[str, None]:
-    """The names, as keys, of the functions that NodeDefs call directly or through other functions,
-    gradients included, callers before the functions they call.
+) -> dict[str, FunctionDef]:
+    """The FunctionDefs, by name, that NodeDefs call directly or through other functions, gradients
+    included, callers before the functions they call. KeyError when the library lacks one.
     """
-    reached: dict[str, None] = {}
+    reached: dict[str, FunctionDef] = {}
     stack = list(nodes) if functions else []
     while stack:
         pending = [called.function for called in called_functions(stack.pop(), functions)]
         while pending:
             name = pending.pop()
             if name not in reached:
-                reached[name] = None
-                stack += library.function(name).node_def
+                reached[name] = library.function(name)
+                stack += reached[name].node_def
                 gradient = library.gradient(name)
                 pending += [gradient] if gradient else []
     return reached

@@ -37,11 +37,12 @@ from tfgraphwidget.graph.edges import (
     transpose,
 )
 from tfgraphwidget.graph.extras import GraphExtras, NoExtras
+from tfgraphwidget.graph.function_refs import reachable_functions
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
 from tfgraphwidget.naming import FIND_OPS, did_you_mean, scopes_around, split_tensor
 from tfgraphwidget.sentences import either
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 
@@ -93,6 +94,12 @@ class GraphIndex:
         """The dtype of each output of op i, in port order; "" where it is not known."""
         dtypes = self.typing.dtypes(self.nodes[i])
         return dtypes + ("",) * (self._read_ports[i] + 1 - len(dtypes))
+
+    def reachable_functions(self, nodes: Iterable[NodeDef] | None = None) -> dict[str, FunctionDef]:
+        """The functions that NodeDefs call, by default all; see `function_refs`."""
+        return reachable_functions(
+            self.functions, self.extras, self.nodes if nodes is None else nodes
+        )
 
     def input_tensors(self, i: int) -> list[tuple[int, int]]:
         """The tensors that op i consumes, as (op, port), in the order of its inputs."""
@@ -219,6 +226,20 @@ class GraphIndex:
                 + did_you_mean(op_name, self.names, otherwise=FIND_OPS)
             )
         return number
+
+    def tensor(self, name: str) -> tuple[int, int]:
+        """The number of the op, and the port, of a tensor; an op's name is its first output."""
+        op, port = (name, None) if name in self.ids else split_tensor(name)
+        return self.op(op), port or 0
+
+    def tensor_dtype(self, name: str) -> str:
+        """The dtype of a tensor; "" where it is not known."""
+        op, port = self.tensor(name)
+        return self.dtypes(op)[port]
+
+    def tensor_shape(self, name: str) -> Shape:
+        """The static shape of a tensor."""
+        return self.shape(*self.tensor(name))
 
     def is_sorted(self, first: int = 0) -> bool:
         """Whether each op from number `first` on stands after what it reads and waits for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -18,3 +19,11 @@ class Signature:
     name: str
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+
+
+def chosen_of(signatures: Sequence[Signature], chosen: Signature | None) -> Signature | None:
+    """The one of the name of the chosen one, which edits may have changed, or the first; None for
+    none.
+    """
+    named = [each for each in signatures if chosen is not None and each.name == chosen.name]
+    return next(iter(named or signatures), None)

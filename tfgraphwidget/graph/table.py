@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.graph.variables import all_variables, own_ops
 from tfgraphwidget.naming import words
 from tfgraphwidget.optional_packages import import_package
 
@@ -30,10 +30,9 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
     "float32 (None, 3)", in port order); consumers (how many ops take one of its tensors); variable
     (the one that the op is a part of, as handle, assign, read or check; "" for all others).
     """
-    variables = definitions(index, handles(index))
     variable = {
         op: definition.handle
-        for definition in variables.values()
+        for definition in all_variables(index)
         for op in own_ops(index, definition)
     }
     return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 Shape = tuple[int | None, ...] | None
@@ -158,6 +159,19 @@ def write_shape(proto: TensorShapeProto, shape: Iterable[int | None] | None) -> 
         proto.dim.add(size=-1 if size is None else size)
 
 
+def are_compatible(one: Shape, other: Shape) -> bool:
+    """Whether two static shapes can be those of one tensor; None is an unknown rank or dimension.
+
+    >>> are_compatible((None, 4), (2, 4)), are_compatible((2,), (3,)), are_compatible(None, ())
+    (True, False, True)
+    """
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(
+        a is None or b is None or a == b for a, b in zip(one, other, strict=True)
+    )
+
+
 def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 
@@ -262,8 +276,7 @@ def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     sizes = [-1 if size is None else size for size in shape or ()]
     if listed.unknown_rank == (shape is None) and [dim.size for dim in listed.dim] == sizes:
         return node
-    new = type(node)()
-    new.CopyFrom(node)
+    new = copy_of(node)
     new_shape = new.attr[OUTPUT_SHAPES].list.shape[port]
     new_shape.Clear()
     new_shape.unknown_rank = shape is None

@@ -63,6 +63,11 @@ def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, Var
     return variables
 
 
+def all_variables(index: GraphIndex) -> tuple[VariableDef, ...]:
+    """The variables of all handle ops, in graph order, whether or not a collection lists them."""
+    return tuple(definitions(index, handles(index)).values())
+
+
 def variables_among(index: GraphIndex, ops: Mask) -> tuple[VariableDef, ...]:
     """The variables whose handles are among some ops, in graph order."""
     return tuple(definitions(index, (i for i in handles(index) if ops[i])).values())

@@ -16,6 +16,7 @@ from tfgraphwidget.edits.clone import NodeCopier, copy_functions
 from tfgraphwidget.graph import MERGE, GraphIndex, Member, VariableDef, side_effects, traversal
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.live import apply_live, rebuild_contexts, record_of, remove_contexts
 from tfgraphwidget.runtime.sandbox import check_devices, check_functions
@@ -200,8 +201,7 @@ class Copier:
 
     def _draft(self, of: NodeDef, nodedef_fn: Callable[[NodeDef], NodeDef] | None) -> NodeDef:
         """A NodeDef under its new name, which a handler may have changed once more."""
-        node = type(of)()
-        node.CopyFrom(of)
+        node = copy_of(of)
         node.name = self.info.name_of(of.name)
         node = node if nodedef_fn is None else nodedef_fn(node)
         self.names[of.name] = node.name
@@ -303,8 +303,7 @@ class Copier:
             assign = self.info.graph_.get_operation_by_name(copy.initializer)
             copy = replace(copy, initial_value=assign.inputs[1].name)
         if copy.slice_info is not None:  # of a partitioned variable: its key in checkpoints
-            slice_info = type(copy.slice_info)()
-            slice_info.CopyFrom(copy.slice_info)
+            slice_info = copy_of(copy.slice_info)
             slice_info.full_name = self.info.new_key(slice_info.full_name)
             copy = replace(copy, slice_info=slice_info)
         return copy

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.rewrite import SetDevice
-from tfgraphwidget.graph import ORIGINS, PLACEHOLDERS, reachable_functions, selectors, traversal
+from tfgraphwidget.graph import ORIGINS, PLACEHOLDERS, selectors, traversal
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Conversion, LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, REFUSED_BY_ONNX, REFUSED_BY_TFLITE, TFLITE
@@ -161,7 +161,7 @@ def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -
         return {kind}
     return {
         node.op
-        for name in reachable_functions(index.functions, index.extras, [index.nodes[op]])
-        for node in index.extras.function(name).node_def
+        for function in index.reachable_functions([index.nodes[op]]).values()
+        for node in function.node_def
         if node.op not in target_ops and node.op not in index.functions
     }

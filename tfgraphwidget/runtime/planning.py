@@ -44,7 +44,9 @@ from tfgraphwidget.graph import (
     called_functions,
     needed_ops,
     variables_among,
+    write_shape,
 )
+from tfgraphwidget.messages import copy_of, copy_without_inputs
 from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.op_calls import trace_op_type
@@ -411,10 +413,13 @@ class CalleeContext(SourceContext):
                 strict=False,
             )
         )
+        constants = {
+            name: copy_without_inputs(node, name) for name, node in node_body.constants.items()
+        }
         const_body = replace(
             node_body,
             protos=[
-                _with_shape(_as_const(node, node_body.constants), argument_shapes.get(node.name))
+                _with_shape(constants.get(node.name, node), argument_shapes.get(node.name))
                 for node in node_body.nodes()
             ],
         )
@@ -461,24 +466,9 @@ def _with_shape(node: NodeDef, shape: Shape) -> NodeDef:
     """The op of an argument, with the shape that the call gives it if it has none of its own."""
     if shape is None or "shape" not in node.attr or not node.attr["shape"].shape.unknown_rank:
         return node
-    shaped = type(node)()
-    shaped.CopyFrom(node)
-    shaped.attr["shape"].shape.unknown_rank = False
-    for size in shape:
-        shaped.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    shaped = copy_of(node)
+    write_shape(shaped.attr["shape"].shape, shape)
     return shaped
-
-
-def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:
-    """The Const that a call gives for an argument, under the argument's name."""
-    if node.name not in constants:
-        return node
-    const = type(node)()
-    const.CopyFrom(constants[node.name])
-    const.name = node.name
-    del const.input[:]
-    const.attr.pop("_class", None)
-    return const
 
 
 def _read_arguments(definition: FunctionDef) -> set[int]:

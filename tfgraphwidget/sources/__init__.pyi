@@ -135,7 +135,9 @@ from .source import SavedEditor as SavedEditor
 from .source import Source as Source
 from .source import StoredData as StoredData
 from .source import body_index as body_index
-from .tf_errors import first_line as first_line
+from .source import no_values as no_values
+from .tf_errors import error_text as error_text
+from .tf_errors import is_dead_tensor as is_dead_tensor
 from .tf_errors import wrap_tf_errors as wrap_tf_errors
 from .unknown_fields import copy_unknown_fields as copy_unknown_fields
 from .unknown_fields import has_unknown_fields as has_unknown_fields

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.errors import NotRunnable, SessionRefused
 from tfgraphwidget.graph import (
     TRUSTED,
     Asset,
@@ -22,6 +23,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
 )
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.tf_types import (
     ContextDef,
     FunctionDef,
@@ -270,6 +272,13 @@ def with_trust(code: str) -> str:
     return f"{code[:-1]}, trusted=True)"
 
 
+def no_values(title: str, handles: Iterable[str]) -> SessionRefused:
+    """The refusal to read variables, by their handle ops, of a file that has no values for them."""
+    return SessionRefused(
+        f"{title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".", handles
+    )
+
+
 @dataclass
 class Source:
     """A graph source that was opened.
@@ -355,6 +364,10 @@ class Source:
             notices, self.live_refusal = self.find_obstacles()
             self.notices = (*notices, *(notice for notice in self.notices if notice not in before))
         self.reopen_code = with_trust(self.reopen_code)
+
+    def fresh_values(self, *, reseed: bool = False) -> Callable[[], Mapping[str, object]] | None:
+        """What draws new initial values of variables, by their names; None where nothing does."""
+        return None if self.initial_values is None else partial(self.initial_values, reseed)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into

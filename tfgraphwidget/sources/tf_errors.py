@@ -21,8 +21,15 @@ _WHERE = (
 )
 
 
-def first_line(error: BaseException) -> str:
-    """The line of a TensorFlow or Python error that says what is wrong, at most 300 characters."""
+def is_dead_tensor(error: BaseException) -> bool:
+    """Whether a run failed as a fetched tensor is in a branch that was not taken."""
+    return isinstance(error, OpError) and "Retval" in str(error)
+
+
+def error_text(error: BaseException) -> str:
+    """What a TensorFlow or Python error says is wrong, in a line of at most 300 characters."""
+    if is_dead_tensor(error):
+        return "what is asked for lies in the branch of a conditional that was not taken"
     try:
         text = str(error.message if isinstance(error, OpError) else error)
     except Exception:
@@ -57,5 +64,5 @@ def wrap_tf_errors(what: str) -> Iterator[None]:
         if not isinstance(error, OpError):  # `except OpError` would import TensorFlow
             raise
         raise GraphEditError(
-            f"TensorFlow cannot {what}: {first_line(error)}; fix that, and try again."
+            f"TensorFlow cannot {what}: {error_text(error)}; fix that, and try again."
         ) from error

@@ -417,11 +417,10 @@ def _new_op(report: Edits) -> str:
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
     """The dtype and static shape of a tensor as it is drawn; "" of an op without outputs."""
-    op, port = split_tensor(tensor)
-    number, port = index.op(op), port or 0
-    dtypes = index.dtypes(number)
+    op, port = index.tensor(tensor)
+    dtypes = index.dtypes(op)
     if port < len(dtypes):
-        return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port))
+        return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(op, port))
     return ""
 
 

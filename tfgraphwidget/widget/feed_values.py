@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import InvalidArgument, reason_of
-from tfgraphwidget.graph import HANDLE_DTYPES, Shape
+from tfgraphwidget.graph import HANDLE_DTYPES, Shape, are_compatible
 from tfgraphwidget.sentences import drawn_shape
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.widget.kernel_namespace import has_method, is_eager_tensor, is_variable
@@ -42,7 +42,7 @@ class ArraySpec:
 
     def fits(self, dtype: str, static: Shape) -> bool:
         """Whether it can be fed to a placeholder."""
-        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and _shape_fits(
+        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and are_compatible(
             self.shape, static
         )
 
@@ -169,20 +169,12 @@ def number_kind(dtype: str) -> str:
 
 def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
     """Raise InvalidArgument if a placeholder cannot have a shape."""
-    if not _shape_fits(shape, static):
+    if not are_compatible(shape, static):
         actual, expected = (drawn_shape(one) if one else "a scalar" for one in (shape, static))
         what = f"{tensor}: {'shape ' if shape else ''}"
         raise InvalidArgument(
             tensor, what + actual + " does not fit " + expected + "; give one that does."
         )
-
-
-def _shape_fits(shape: tuple[int, ...] | None, static: Shape) -> bool:
-    if shape is None or static is None:
-        return True
-    return len(shape) == len(static) and all(
-        b is None or a == b for a, b in zip(shape, static, strict=True)
-    )
 
 
 def _kind(dtype: np.dtype) -> str:

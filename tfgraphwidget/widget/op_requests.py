@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace
 from tfgraphwidget.graph import INTERCHANGEABLE
-from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
     argument_names,
     definition_of,
@@ -152,10 +151,7 @@ class OpRequests:
             tensors = Replace(arguments.part(self._part(what), ops=True), "").tensors(index)
         else:
             tensors = ()
-        pairs = (split_tensor(name) for name in tensors)
-        return tuple(
-            index.dtypes(index.ids[op])[port or 0].removesuffix("_ref") for op, port in pairs
-        )
+        return tuple(index.tensor_dtype(name).removesuffix("_ref") for name in tensors)
 
 
 def _common(command: str) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class Pane:
         """Take in what others have added to the graph or written to its file."""
         if self.editor._core.file_watch is not None:
             self.editor._core.file_watch.look()
-        if self.editor._core.target.is_outdated():
+        if self.editor._core.target.place.is_outdated():
             self._follow()
 
     # What the loop of requests asks for: see `Responder`
@@ -66,7 +66,9 @@ class Pane:
     def answer(self, number: int, request: object) -> Message:
         """Handle a request, and return the reply to it; see `Responder.answer`."""
         self._commands = self.editor._core.executor.history.commands
-        if self.editor._core.target.is_outdated():  # a request may read it on, and draw nothing
+        if (
+            self.editor._core.target.place.is_outdated()
+        ):  # a request may read it on, and draw nothing
             self._follow()
         self._before_request = self._handler.snapshot()
         reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))

@@ -130,9 +130,8 @@ class ValueForms:
         return name or selection_of(self._editor)
 
     def _spec(self, tensor: str) -> tuple[str, Shape]:
-        index, (op, port) = self._editor._core.index, split_tensor(tensor)
-        number = index.op(op)
-        return index.dtypes(number)[port or 0], index.shape(number, port or 0)
+        index = self._editor._core.index
+        return index.tensor_dtype(tensor), index.tensor_shape(tensor)
 
     def _proposal(self, tensor: str, batch: int) -> p.Feed:
         dtype, shape = self._spec(tensor)

@@ -18,7 +18,7 @@ from tests.sources.files.test_damaged import sentence_or
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, graph_variables
-from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.sources.tf_errors import error_text
 
 
 def why(make: Callable[[], object]) -> str:
@@ -175,7 +175,7 @@ def test_an_assign_of_one_input_assigns_nothing() -> None:
     ],
 )
 def test_the_line_that_says_what_is_the_matter(error: Exception, line: str) -> None:
-    assert first_line(error) == line
+    assert error_text(error) == line
 
 
 def test_ops_pinned_inside_functions_are_reported() -> None:

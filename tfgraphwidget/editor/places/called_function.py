@@ -23,7 +23,6 @@ from tfgraphwidget.graph import (
     called_functions,
     handles_of_one,
     listed_variables,
-    reachable_functions,
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sentences import in_cell
@@ -167,11 +166,7 @@ class CalledFunction:
         runtime.functions.edited_function.check_entered_once(graph, name)
         patch = runtime.functions.new_variables.with_constants(patch)
         state = patch.new_state
-        if (
-            state
-            and self._is_named
-            and name not in reachable_functions(graph.functions, graph.extras, graph.nodes)
-        ):
+        if state and self._is_named and name not in graph.reachable_functions():
             raise GraphEditError(
                 f"The function makes the variable {next(iter(state))!r}, which the ops that call "
                 f"{name!r} would have to give it, and no op of the graph calls it; let it compute "

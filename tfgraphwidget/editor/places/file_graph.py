@@ -16,7 +16,7 @@ from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.graph import GraphIndex, VariableDef, all_variables
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import either
@@ -340,7 +340,7 @@ class FileGraph(OpenedFunction):
             and (stored is None or not stored.has_values)
         ):
             return readers  # a file may have 100,000 variables
-        for variable in definitions(self.index, handles(self.index)).values():
+        for variable in all_variables(self.index):
             origin = origins.get(variable.handle, variable.handle)
             tensor = saved_values.get(variable.handle)
             if variable.handle in closed_values:

@@ -21,10 +21,9 @@ from tfgraphwidget.errors import GraphEditError, NameTaken, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
+    all_variables,
     build,
-    definitions,
     effects_of,
-    handles,
     places_in_order,
     reachable_functions,
 )
@@ -220,9 +219,7 @@ class LiveGraph:
         source, index = self.source, self.index
         if source.session is None or source.stored is None:
             return False
-        reads = {
-            v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()
-        }
+        reads = {v.handle: v.snapshot or v.name for v in all_variables(index)}
         try:
             now = source.session.run(reads) if reads else {}
             saved = {handle: np.asarray(source.stored.value(handle)) for handle in reads}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph import GraphIndex, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
-from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
+from tfgraphwidget.tf_types import Graph, Variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
@@ -55,14 +55,6 @@ class OpenedGraph:
         """The graph as it is now."""
         return self.place.index
 
-    def is_outdated(self) -> bool:
-        """Whether the graph has changed since it was read last."""
-        return self.place.is_outdated()
-
-    def reread(self) -> None:
-        """Read the whole graph again, edges that other code has changed in place included."""
-        self.place.reread()
-
     # Where it lives
 
     @property
@@ -84,11 +76,6 @@ class OpenedGraph:
     def file_restorer(self) -> Callable[[], None]:
         """Return a function that undoes a later import of the file."""
         return partial(self.become, self.place) if isinstance(self.place, FileGraph) else _nothing
-
-    @property
-    def live_refusal(self) -> str:
-        """Why TensorFlow cannot import the graph as edited, as a sentence; "" if it can."""
-        return self.place.live_refusal
 
     # Edits
 
@@ -125,19 +112,6 @@ class OpenedGraph:
         """Undo an edit; see `LiveGraph.revert`."""
         return self.place.revert(patch, steps, renew=renew)
 
-    def reserve(self, names: Iterable[str]) -> None:
-        """Let no op that is added from now on take these names, which are in lower case."""
-        self.place.reserve(names)
-
-    def names_after_failures(self) -> frozenset[str]:
-        """Names, in lower case, that a failed edit has left taken for all other edits."""
-        return self.place.names_after_failures()
-
-    @property
-    def new_names(self) -> Mapping[str, str]:
-        """The present names of ops that edits have renamed, those of other editors too."""
-        return self.place.new_names
-
     def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
         """Raise SessionRefused when the session could not place what a patch adds."""
         self.place.check_placed(patch, origin.source.graph)
@@ -145,20 +119,6 @@ class OpenedGraph:
     def placing_notices(self, patch: Patch) -> tuple[str, ...]:
         """A sentence for each device that a patch pins ops to and that is not there."""
         return live.placement.device_notices(self.source.session, self.source.graph, patch)
-
-    # What files are written of
-
-    def envelope(self) -> GraphDef:
-        """A GraphDef without nodes: the versions and library of the graph, as its file has them."""
-        return self.place.envelope()
-
-    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """NodeDefs as the file has them: without attributes that TensorFlow added."""
-        return self.place.as_in_file(nodes)
-
-    def is_unedited(self) -> bool:
-        """Whether a file's graph, its variables and its tables are still those of the file."""
-        return self.place.is_unedited()
 
     # Values
 
@@ -180,10 +140,6 @@ class OpenedGraph:
             self.graph_session,
             trust=self.source.trust,
         )
-
-    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
-        """Readers of a file's values of variables, by the handles' present names after edits."""
-        return self.place.value_readers(patches)
 
     def take_saved_values(self) -> None:
         """Take the values with which the editor was written for those of the graph as it is now."""

@@ -14,12 +14,13 @@ from tfgraphwidget.graph import (
     EXIT,
     GraphIndex,
     Selection,
-    Shape,
+    are_compatible,
     check_ports,
     control_flow,
     pairs,
     write_shape,
 )
+from tfgraphwidget.messages import copy_of, copy_without_inputs
 from tfgraphwidget.naming import as_input, free_name, split_tensor, take_free_name
 from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
@@ -65,8 +66,7 @@ class BoundaryInputs:
         nodes = []
         prefix = f"{into}/" if into else ""
         for original in self.new_placeholders:
-            node = type(original)()
-            node.CopyFrom(original)
+            node = copy_of(original)
             node.name = f"{prefix}{original.name}"
             # The default of another one of these.
             node.input[:] = [f"{prefix}{text}" for text in original.input]
@@ -153,13 +153,8 @@ def _placeholder_with_default(
     sources = index.input_lists[op] if index.types[op] == "PlaceholderWithDefault" else []
     if not sources or index.types[sources[0]] not in CONSTANTS:
         return [node]
-    default = type(node)()
-    default.CopyFrom(index.nodes[sources[0]])
-    default.name = free_name(f"{name}/input", names)
-    default.input[:] = []
+    default = copy_without_inputs(index.nodes[sources[0]], free_name(f"{name}/input", names))
     default.device = ""
-    if "_class" in default.attr:
-        del default.attr["_class"]
     names.add(default.name.lower())
     node.op = "PlaceholderWithDefault"
     node.input.append(default.name)
@@ -214,7 +209,7 @@ def _check_fit(
             [index.names[a], target.names[b]],
         )
     shapes = index.shape(a, port), target.shape(b, other_port)
-    if not compatible(*shapes):
+    if not are_compatible(*shapes):
         raise NotClonable(
             f"{names[1]!r} has shape "
             + drawn_shape(shapes[1])
@@ -238,15 +233,6 @@ def _check_fit(
             f"{where!r}; use the loop's results outside of it.",
             [index.names[a], target.names[b]],
         )
-
-
-def compatible(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be the same; None is an unknown rank or dimension."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(
-        a is None or b is None or a == b for a, b in zip(one, other, strict=True)
-    )
 
 
 def placeholder(

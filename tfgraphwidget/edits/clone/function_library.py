@@ -15,11 +15,11 @@ from tfgraphwidget.graph import (
     build,
     called_functions,
     has_state,
-    reachable_functions,
     used_keys,
     with_functions,
     without_gradient_number,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import shared_name, take_free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -73,8 +73,7 @@ def with_lasting_names(index: GraphIndex) -> GraphIndex:
 
 def _lasting_name(name: str, body: FunctionDef) -> str:
     """The name without numbers of the process, and with a digest of the body."""
-    copy = type(body)()
-    copy.CopyFrom(body)
+    copy = copy_of(body)
     for key in _NOTES_OF_TENSORFLOW:
         copy.attr.pop(key, None)
     for node in copy.node_def:
@@ -126,7 +125,7 @@ def copy_functions(
     if not index.functions:
         return FunctionCopies()
     nodes = list(nodes)
-    reachable = reachable_functions(index.functions, index.extras, nodes)
+    reachable = index.reachable_functions(nodes)
     bodies = {name: index.extras.function(name) for name in reachable}
     holding = _stateful_functions(bodies, index)
     own_functions = [name for name in bodies if own and name in holding]
@@ -251,8 +250,7 @@ def _renamed_function(
     body: FunctionDef, names: Mapping[str, str], keys: Mapping[str, str]
 ) -> FunctionDef:
     """A FunctionDef under its new name, with renamed calls, and state under new keys."""
-    copy = type(body)()
-    copy.CopyFrom(body)
+    copy = copy_of(body)
     copy.signature.name = names[body.signature.name]
     for node in copy.node_def:
         rename_calls(node, names)

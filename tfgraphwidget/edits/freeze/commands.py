@@ -48,10 +48,10 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
+    all_variables,
     by_key,
     definitions,
     gradients_of_training,
-    handles,
     initializers,
     is_placeholder,
     lists_for_gradients,
@@ -64,6 +64,7 @@ from tfgraphwidget.graph import (
     unused_inputs_notice,
     users,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
@@ -459,8 +460,7 @@ def _removal_of_rest(
 
 def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
     """A NodeDef that is to be on the device of those ops only that have some names."""
-    after = type(node)()
-    after.CopyFrom(node)
+    after = copy_of(node)
     colocate(after, [name for name in colocated_with(node) if name in names])
     return NodeChange(node, after)
 
@@ -624,7 +624,7 @@ def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
     is_aside = traversal.forward(index, [*updates, *gradient_ops, *saves])
     is_aside[[op for op, kind in enumerate(types) if is_placeholder(kind)]] = True
     is_aside[list(side_effects(index, range(len(index))))] = True
-    for variable in definitions(index, handles(index)).values():
+    for variable in all_variables(index):
         is_aside[sorted(own_ops(index, variable))] = True
     return is_aside
 

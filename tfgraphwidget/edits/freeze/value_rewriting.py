@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import DataType, NodeDef, OpDef, TensorProto, TensorShapeProto
@@ -349,8 +350,7 @@ class ValueRewriter:
 
     def _one(self, node: NodeDef, cut: Collection[str]) -> list[NodeDef]:
         references = self.references(node)
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         if node.name in self.assigned:
             copy.input[0] = self.assigned[node.name]
         copy.input[:] = [

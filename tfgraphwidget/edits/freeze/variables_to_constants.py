@@ -46,6 +46,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, names_text, split_input, take_free_name
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
@@ -228,8 +229,7 @@ class FunctionSpecializer:
 
 def _with_value_arguments(original: FunctionDef, name: str, references: References) -> FunctionDef:
     """A copy of a FunctionDef, under another name, whose arguments of these numbers are values."""
-    body = type(original)()
-    body.CopyFrom(original)
+    body = copy_of(original)
     body.signature.name = name
     for key in _TRACED:
         body.attr.pop(key, None)

@@ -31,7 +31,6 @@ from tfgraphwidget.graph import (
     cached_per_index,
     called_functions,
     collection_ops,
-    reachable_functions,
     tensor_values,
     walk_from,
 )
@@ -487,9 +486,7 @@ def _calls(index: GraphIndex) -> dict[int, bool]:
         names = tuple(each.function for each in called_functions(node, index.functions))
         if names:
             if names not in results:
-                results[names] = any(
-                    map(is_large, reachable_functions(index.functions, index.extras, [node]))
-                )
+                results[names] = any(map(is_large, index.reachable_functions([node])))
             calls[op] = results[names]
     return calls
 

@@ -20,10 +20,9 @@ from tfgraphwidget.graph import (
     SWITCH,
     Conditional,
     GraphIndex,
+    all_variables,
     collection_ops,
     control_flow,
-    definitions,
-    handles,
 )
 from tfgraphwidget.naming import as_input, colocated_with, split_input, split_tensor
 
@@ -230,7 +229,7 @@ def _ops_named_elsewhere(rewrite: GraphRewrite) -> frozenset[int]:
     index = rewrite.index
     names = {split_tensor(name)[0] for name in rewrite.context.external_tensors}
     names |= collection_ops(index)
-    for variable in definitions(index, handles(index)).values():
+    for variable in all_variables(index):
         names |= {variable.handle, *variable.ops}
     return frozenset(index.ids[name] for name in names if name in index.ids)
 

@@ -21,7 +21,6 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     called_functions,
-    reachable_functions,
     tensor_values,
 )
 from tfgraphwidget.naming import as_input, count_text, split_input
@@ -135,7 +134,7 @@ def _is_pure(index: GraphIndex, op: int) -> bool:
     node = index.nodes[op]
     if not called_functions(node, index.functions):
         return True
-    names = reachable_functions(index.functions, index.extras, [node])
+    names = index.reachable_functions([node])
     bodies = (inner for name in names for inner in index.extras.function(name).node_def)
     definitions = (index.typing.definition(inner.op) for inner in bodies)
     return all(definition is not None and not definition.is_stateful for definition in definitions)

@@ -36,14 +36,14 @@ from tfgraphwidget.graph import (
     Effect,
     GraphIndex,
     Mask,
+    all_variables,
     control_flow,
-    definitions,
     effect_of,
-    handles,
     side_effects,
     tensor_values,
     traversal,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, count_text, names_text
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef
@@ -339,8 +339,7 @@ class _ConstantFolding:
                 )
         tensors: list[str] = []
         for op in ops:
-            node = type(index.nodes[op])()
-            node.CopyFrom(index.nodes[op])
+            node = copy_of(index.nodes[op])
             node.device = ""
             node.attr.pop("_class", None)
             read = index.input_tensors(op)
@@ -513,6 +512,6 @@ def _named_by_variables(index: GraphIndex) -> frozenset[int]:
     """The ops that variables name: a live graph cannot make an op another one, and its variables
     name the old one.
     """
-    variables = definitions(index, handles(index)).values()
+    variables = all_variables(index)
     names = (name for variable in variables for name in variable.ops)
     return frozenset(index.ids[name] for name in names if name in index.ids)

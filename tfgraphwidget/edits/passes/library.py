@@ -23,7 +23,7 @@ from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
 from tfgraphwidget.edits.rewrite.consumers import resolve_ops
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import mask_of, reachable_functions
+from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import known_instead, names_text
 from tfgraphwidget.sentences import editor_call, in_cell
 
@@ -68,7 +68,7 @@ class RemoveFunctions(Command):
                 + editor_call("view.leave", "")
                 + "."
             )
-        called = reachable_functions(index.functions, index.extras, index.nodes)
+        called = index.reachable_functions()
         names = sorted(name for name in index.functions if name not in called)
         if not names:
             return nothing_to_do("Ops call every function of the graph.")

@@ -18,8 +18,7 @@ from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
 from tfgraphwidget.graph import (
     CONSTANTS,
     GraphIndex,
-    definitions,
-    handles,
+    all_variables,
     has_state,
     persistent_state,
     tensor_values,
@@ -87,7 +86,7 @@ class ObfuscateNames(Command):
             arguments |= {
                 index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
             }
-            for variable in definitions(index, handles(index)).values():
+            for variable in all_variables(index):
                 arguments |= variable.ops
         pairs = zip(index.names, index.types, strict=True)
         if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):

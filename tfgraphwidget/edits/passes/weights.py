@@ -14,7 +14,7 @@ from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_i
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, GraphIndex, definitions, handles, tensor_values
+from tfgraphwidget.graph import CONSTANTS, HANDLES, GraphIndex, all_variables, tensor_values
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -171,9 +171,7 @@ def _weights(context: PlanContext, method: str, minimum: int) -> Iterator[tuple[
             either(f"{method}(minimum={value_text(minimum)}): give", "Give")
             + " a number of elements from 1 on."
         )
-    fixed = {
-        split_tensor(v.initial_value or "")[0] for v in definitions(index, handles(index)).values()
-    }
+    fixed = {split_tensor(v.initial_value or "")[0] for v in all_variables(index)}
     for op, node in enumerate(index.nodes):
         is_passed = f"{node.name}:0" in arguments
         if (

@@ -23,9 +23,8 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    all_variables,
     collection_ops,
-    definitions,
-    handles,
     mask_of,
 )
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor, take_free_name
@@ -90,7 +89,7 @@ def named_ops(context: PlanContext, keep: Iterable[int] = ()) -> Mask:
         )
         names |= {split_tensor(name)[0] for tensors in hangs for name in tensors}
     names |= {name for _, runner in index.extras.runners() for name in op_names(runner)}
-    for variable in definitions(index, handles(index)).values():
+    for variable in all_variables(index):
         names |= {variable.handle, *variable.ops}
     mask = mask_of(index, [*(index.ids[name] for name in names if name in index.ids), *keep])
     return mask | without_consumers(index)

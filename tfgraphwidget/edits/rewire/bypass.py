@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from tfgraphwidget.edits import operand_kinds as kinds
-from tfgraphwidget.edits.clone.boundary_inputs import compatible
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.commands import without_training
@@ -43,6 +42,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     Selection,
+    are_compatible,
     computed_from_outside,
     enclosing_blocks,
     traversal,
@@ -638,7 +638,7 @@ def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
     known.
     """
     a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
-    return (not a or not b or a == b) and compatible(
+    return (not a or not b or a == b) and are_compatible(
         moves.index.shape(*tensor), moves.index.shape(*way)
     )
 

@@ -24,7 +24,14 @@ import numpy as np
 from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewire.execution_frames import may_run_in_frames
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, is_differentiable, origin
-from tfgraphwidget.graph import APPLIES, GRADIENT_SUMS, HANDLES, GraphIndex, Shape, traversal
+from tfgraphwidget.graph import (
+    APPLIES,
+    GRADIENT_SUMS,
+    HANDLES,
+    GraphIndex,
+    are_compatible,
+    traversal,
+)
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -226,7 +233,7 @@ def _leaving(
             k
             for k, source in enumerate(sources)
             if is_differentiable(index, source)
-            and _can_be_equal(index.shape(*source), index.shape(*tensor))
+            and are_compatible(index.shape(*source), index.shape(*tensor))
         ]
         candidates = _by_number(backward, region, part, sources, tensor, candidates)
         candidates = _by_consumers(backward, sources, reading, candidates)
@@ -325,15 +332,6 @@ def givers(index: GraphIndex, tensor: Tensor) -> set[int]:
 
 def _is_handle(index: GraphIndex, op: int) -> bool:
     return index.types[op] in HANDLES
-
-
-def _can_be_equal(one: Shape, other: Shape) -> bool:
-    """Whether two static shapes can be those of one tensor."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(
-        a == b or a is None or b is None for a, b in zip(one, other, strict=True)
-    )
 
 
 def can_be_carried(traced: TracedFunction) -> bool:

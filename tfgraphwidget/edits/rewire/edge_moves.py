@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
 from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef, OpDef
@@ -249,8 +250,7 @@ class EdgeMoves:
             control = [text for text in texts if text[:1] == "^"]
         else:
             control = sorted(self._control_input_texts(waits))
-        after = type(before)()
-        after.CopyFrom(before)
+        after = copy_of(before)
         after.input[:] = [*data, *control]
         return NodeChange(before, after)
 

@@ -33,6 +33,7 @@ from tfgraphwidget.edits.rewire.operands import (
 from tfgraphwidget.edits.rewire.waiting import runs_before, waits_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.sentences import argument_value, editor_call, either
 
@@ -455,8 +456,7 @@ class Connect(Rewire):
         read, arity = len(index.input_lists[op]), validation.taken_inputs(index, op)
         sources = [t for name in self._source_names(index) for t in tensors(index, name)]
         before = index.nodes[op]
-        after = type(before)()
-        after.CopyFrom(before)
+        after = copy_of(before)
         if (
             len(sources) == 1
             and sources[0][1] != CONTROL

@@ -95,8 +95,7 @@ def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
 
 def tensor(index: GraphIndex, name: str) -> Tensor:
     """Op and port of a tensor's name; an op's name is its first output."""
-    op, port = (name, None) if name in index.ids else split_tensor(name)
-    return index.op(op), port or 0
+    return index.tensor(name)
 
 
 def tensor_name(index: GraphIndex, of: Tensor) -> str:

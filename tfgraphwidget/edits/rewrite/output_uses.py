@@ -11,7 +11,7 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.control_flow_contexts import nested_contexts, structural_tensors
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import definitions, handles
+from tfgraphwidget.graph import all_variables
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import ContextDef, NodeDef
@@ -90,7 +90,7 @@ class OutputUses:
                 for member in members
                 if member.kind != "op"
             )
-        for variable in definitions(index, handles(index)).values():
+        for variable in all_variables(index):
             parts = (f"{variable.handle}:0", variable.snapshot, variable.initial_value)
             yield from ((name, f"variable {variable.handle!r}", _REPLACE) for name in parts if name)
         for outer in index.extras.contexts():

@@ -32,11 +32,10 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
+    all_variables,
     collection_ops,
     control_flow,
-    definitions,
     from_outside,
-    handles,
     own_ops,
     persistent_state,
     side_effects,
@@ -223,7 +222,7 @@ def unprunable_ops(index: GraphIndex, named: set[str], *, colocations: bool = Tr
     names = named | collection_ops(index)
     names |= {name for node in index.nodes if colocations for name in colocated_with(node)}
     protected[[index.ids[name] for name in names if name in index.ids]] = True
-    for variable in definitions(index, handles(index)).values():
+    for variable in all_variables(index):
         protected[sorted(own_ops(index, variable))] = True
     protected[[op for op, kind in enumerate(index.types) if kind in EXIT]] = True
     protected[list(side_effects(index, range(len(index))))] = True

@@ -36,6 +36,7 @@ from tfgraphwidget.graph import (
     kind_of,
     persistent_state,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import (
     FIND_OPS,
     as_input,
@@ -309,8 +310,7 @@ def _in_renamed_whole(variable: VariableDef, wholes: Mapping[str, str]) -> Varia
     """A part of a partitioned variable which has another name."""
     if variable.slice_info is None or variable.slice_info.full_name not in wholes:
         return variable
-    slice_info = type(variable.slice_info)()
-    slice_info.CopyFrom(variable.slice_info)
+    slice_info = copy_of(variable.slice_info)
     slice_info.full_name = wholes[slice_info.full_name]
     return replace(variable, slice_info=slice_info)
 
@@ -362,8 +362,7 @@ def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, s
 
 def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> NodeDef:
     """An op's renamed NodeDef, with others by new names; state is found where it was."""
-    new = type(node)()
-    new.CopyFrom(node)
+    new = copy_of(node)
     new.name = names[node.name]
     _rename_references(new, names)
     if (

@@ -692,8 +692,7 @@ class _Round:
         if traced is None:
             shape: Shape = match[self.planner.by.outputs[k].name].shape
             return shape
-        op, port = split_tensor(traced.outputs[k])
-        return traced.index.shape(traced.index.op(op), port or 0)
+        return traced.index.tensor_shape(traced.outputs[k])
 
     def responsible(self, refusal: GraphEditError) -> int | None:
         """The place of the match that a refusal is about; None if it is unknown.

@@ -42,6 +42,7 @@ from tfgraphwidget.edits.rewrite.graft import graft_function, make_wait
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.sentences import Sentence, either, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorKey, TensorLike
@@ -476,8 +477,7 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
     for change in other.changed:
         before = change.before
         now = changed[change.name].after if change.name in changed else change.before
-        after = type(before)()
-        after.CopyFrom(now)
+        after = copy_of(now)
         for k, (old, new) in enumerate(zip(before.input, change.after.input, strict=True)):
             if old != new:
                 after.input[k] = new

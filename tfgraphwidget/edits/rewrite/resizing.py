@@ -41,6 +41,7 @@ from tfgraphwidget.graph import (
     of_type,
     traversal,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import names_text, split_input, split_tensor, take_free_name
 from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
@@ -204,8 +205,7 @@ class Resizing:
             users[op] = sizes.get(_array_of(after, EdgeMoves(after).current_inputs(op)[0]), [])
         new_nodes = {}
         for op, its_sizes in users.items():
-            node = type(after.nodes[op])()
-            node.CopyFrom(after.nodes[op])
+            node = copy_of(after.nodes[op])
             dimensions = node.attr["element_shape"].shape.dim
             for k, was, now in its_sizes:
                 if k < len(dimensions) and dimensions[k].size == was:
@@ -396,8 +396,7 @@ class Resizing:
             if sizes[op]:
                 for position, _, now in sizes[op]:
                     shape[position] = now
-                after = type(index.nodes[op])()
-                after.CopyFrom(index.nodes[op])
+                after = copy_of(index.nodes[op])
                 set_placeholder_spec(index, after, (tuple(shape), index.dtypes(op)[0]))
                 changed.append(NodeChange(index.nodes[op], after))
         if not changed:

@@ -9,6 +9,7 @@ from typing import cast
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import constant_sizes
 from tfgraphwidget.graph import GraphIndex, walk_from
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input, take_free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
 
@@ -111,8 +112,7 @@ class SizeRewriter:
         """
         int32, constant = self.index.typing.number("int32"), self.after.ids[name]
         scope = f"{name}/sizes"
-        value = type(self.after.nodes[constant])()
-        value.CopyFrom(self.after.nodes[constant])
+        value = copy_of(self.after.nodes[constant])
         value.name = self._free(f"{name}/value")
         constant_sizes.set_scalar(value)
         self.new_nodes.append(value)
@@ -139,8 +139,7 @@ class SizeRewriter:
         """A copy of the constant for one consumer alone; the same one for each size of it."""
         key = one.op, consumer_name
         if key not in self._copies:
-            node = type(self.after.nodes[0])()
-            node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
+            node = copy_of(self.after.nodes[self.after.ids[one.op]])
             node.name = self._free(f"{one.consumer}/{one.op.rpartition('/')[2]}")
             self.new_nodes.append(node)
             self._redirect(one.op, consumer_name, str(node.name))

@@ -25,13 +25,14 @@ from tfgraphwidget.export.request import ExportRequest, SuccessReport
 from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
-from tfgraphwidget.graph import GraphIndex, Signature, effects_of, needed_ops, reachable_functions
+from tfgraphwidget.graph import GraphIndex, Signature, effects_of, needed_ops
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import editor_call, either, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_releases import OLDEST
-from tfgraphwidget.tf_types import GraphDef, NodeDef, TensorCompatible
+from tfgraphwidget.tf_types import GraphDef, TensorCompatible
 
 _TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
 """How much outputs may differ, relative to the largest number of an output, by the option
@@ -179,8 +180,7 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> 
 
 def _of_this_release(graph_def: GraphDef, request: ExportRequest) -> GraphDef:
     """A GraphDef in ops of the present release: converters run no old ones in a function."""
-    present: GraphDef = tf_protos.GraphDef()
-    present.CopyFrom(graph_def)
+    present = copy_of(graph_def)
     present.versions.producer = tf_protos.graph_def_version()
     nodes = translate_old_ops(
         graph_def.node, request.index.typing, graph_def.versions, present.versions
@@ -267,13 +267,8 @@ def _has_type(index: GraphIndex, op: int, op_types: set[str]) -> bool:
     """Whether an op, or an op in a function that it calls, has one of some types."""
     if index.types[op] in op_types:
         return True
-    return any(node.op in op_types for node in _nodes_inside(index, op))
-
-
-def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
-    """The NodeDefs of the functions that an op calls, at any depth."""
-    for name in reachable_functions(index.functions, index.extras, [index.nodes[op]]):
-        yield from index.extras.function(name).node_def
+    called = index.reachable_functions([index.nodes[op]]).values()
+    return any(node.op in op_types for function in called for node in function.node_def)
 
 
 @contextmanager

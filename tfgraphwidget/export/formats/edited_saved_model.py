@@ -8,7 +8,7 @@ values in the checkpoint, tables, asset files and functions.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,12 +33,14 @@ from tfgraphwidget.export.state.exported_state import read_state
 from tfgraphwidget.export.state.exported_subgraph import ops_needed
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
+from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, all_variables, handles
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input, split_tensor, take_free_name
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import (
+    StoredTensor,
     asset_files,
     read_contexts,
     tf_protos,
@@ -165,8 +167,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
 def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]:
     """The MetaGraphDef with the edited graph, and the variables that it did not have."""
     original, request = edited.meta_graph, edited.request
-    meta = tf_protos.MetaGraphDef()
-    meta.CopyFrom(original)
+    meta = copy_of(original)
     nodes = _nodes(edited)
     has_objects = bool(original.object_graph_def.nodes)
     new: list[NewVariable] = []
@@ -286,8 +287,7 @@ def _rename_nodes(
         return list(nodes)
     renamed = []
     for node in nodes:
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         copy.name = new_names.get(node.name, node.name)
         for place, text in enumerate(node.input):
             name = split_input(text)[0]
@@ -419,8 +419,7 @@ def _set_signature_defs(
 
 def _specs(index: GraphIndex, signature: Signature) -> list[object]:
     """The dtype and the static shape of each input and output of a signature."""
-    tensors = [split_tensor(tensor) for _, tensor in (*signature.inputs, *signature.outputs)]
-    op_outputs = [(index.op(name), port or 0) for name, port in tensors]
+    op_outputs = [index.tensor(name) for _, name in (*signature.inputs, *signature.outputs)]
     # Of an op that TensorFlow does not know, the dtypes of its outputs may not be known.
     return [(index.dtypes(op)[port : port + 1], index.shape(op, port)) for op, port in op_outputs]
 
@@ -439,11 +438,9 @@ def _changed_values(
     session, index, stored_data = edited.session, edited.request.index, edited.stored_data
     if session is None:
         return {}
-    before = edited.before
-    definitions_by_handle = definitions(index, handles(index))
     # The objects of a frozen model have the values that were frozen.
-    definitions_by_handle = {**definitions(before, handles(before)), **definitions_by_handle}
-    variables = [v for v in definitions_by_handle.values() if v.snapshot or not v.resource]
+    by_handle = {v.handle: v for each in (edited.before, index) for v in all_variables(each)}
+    variables = [v for v in by_handle.values() if v.snapshot or not v.resource]
     names_in_file = {new: old for old, new in edited.names.items()}
     keys = {v.handle: stored_data.keys(names_in_file.get(v.handle, v.handle)) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
@@ -475,11 +472,10 @@ def _changed_values(
 def _write_values(old: Path, new: Path, values: Mapping[str, object]) -> None:
     """Write a checkpoint that has other values under some of its names."""
     reader = tf_protos.checkpoint_reader(str(old))
-    readers = {
+    readers: dict[str, Callable[[], object]] = {
         name: partial(reader.get_tensor, name) for name in reader.get_variable_to_shape_map()
     }
+    readers |= {name: partial(values.__getitem__, name) for name in values}
     for file in new.parent.glob(f"{new.name}.*"):
         file.unlink()
-    write_checkpoint(
-        str(new), {**readers, **{name: partial(values.__getitem__, name) for name in values}}
-    )
+    write_checkpoint(str(new), [StoredTensor(name, read) for name, read in readers.items()])

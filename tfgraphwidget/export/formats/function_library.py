@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.graph import GraphIndex, called_functions
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
 
@@ -39,25 +39,17 @@ def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeD
 
 def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrary:
     """The library of the functions that nodes call, directly or not, and their gradients."""
-    definitions: dict[str, FunctionDef] = {}
-    gradients: dict[str, str] = {}
-    stack = list(nodes)
-    while stack:
-        names = [called.function for called in called_functions(stack.pop(), index.functions)]
-        while names:
-            name = names.pop()
-            if name in definitions:
-                continue
-            definitions[name] = function_of(index, name)
-            stack += definitions[name].node_def
-            if gradient := index.extras.gradient(name):
-                gradients[name] = gradient
-                names.append(gradient)
+    try:
+        definitions = dict(sorted(index.reachable_functions(nodes).items()))
+    except KeyError as error:
+        raise _missing_function(error.args[0]) from None
+    gradients = {name: index.extras.gradient(name) for name in definitions}
     library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
-        function=[definitions[name] for name in sorted(definitions)],
+        function=definitions.values(),
         gradient=[
-            tf_protos.GradientDef(function_name=f, gradient_func=g)
-            for f, g in sorted(gradients.items())
+            tf_protos.GradientDef(function_name=name, gradient_func=gradient)
+            for name, gradient in gradients.items()
+            if gradient
         ],
     )
     return library
@@ -68,8 +60,12 @@ def function_of(index: GraphIndex, name: str) -> FunctionDef:
     try:
         definition: FunctionDef = index.extras.function(name)
     except KeyError:
-        raise GraphEditError(
-            f"The graph calls function {name!r}, which its library does not hold; import the graph "
-            "again with its function library."
-        ) from None
+        raise _missing_function(name) from None
     return definition
+
+
+def _missing_function(name: str) -> GraphEditError:
+    return GraphEditError(
+        f"The graph calls function {name!r}, which its library does not hold; import the graph "
+        "again with its function library."
+    )

@@ -24,7 +24,6 @@ from tfgraphwidget.export.verification.reference import (
 )
 from tfgraphwidget.export.verification.round_trip import (
     check_saved_model,
-    first_line,
     load_eagerly,
     optimizers_off,
 )
@@ -37,7 +36,7 @@ from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import Source, body_index, open_source, shape_from_proto
+from tfgraphwidget.sources import Source, body_index, error_text, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import (
@@ -72,7 +71,7 @@ def save_function(path: Path, request: ExportRequest, function: FunctionToExport
             tf.saved_model.save(first, str(path), signatures=signatures)
         except (AssertionError, KeyError, TypeError, ValueError) as error:
             raise GraphEditError(
-                f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a "
+                f"TensorFlow cannot save the function: {error_text(error)}; save its graph as a "
                 "'.pb' instead."
             ) from error
     if request.settings.verify:
@@ -202,7 +201,7 @@ class ModuleReference:
                     self._try_apart(module.signature, {**feeds_given, **feeds})
                 return self.rerun([(module.signature, {**feeds_given, **feeds}, {})])
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
-                complaints.append(first_line(error))
+                complaints.append(error_text(error))
             except SessionRefused as error:
                 complaints.append(
                     (error.why.partition("The graph cannot run apart: ")[2] or error.why).clause

@@ -6,7 +6,7 @@ makes one. A Saver whose ops are in the graph is written if it is for all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,6 @@ from tfgraphwidget.export.verification.round_trip import (
     Run,
     check,
     describe_difference,
-    first_line,
     opened_by,
 )
 from tfgraphwidget.graph import (
@@ -48,8 +47,7 @@ from tfgraphwidget.graph import (
     Signature,
     Trust,
     VariableDef,
-    definitions,
-    handles,
+    all_variables,
     needed_ops,
 )
 from tfgraphwidget.naming import last_part, names_text, split_tensor
@@ -61,6 +59,7 @@ from tfgraphwidget.sources import (
     StoredTensor,
     checkpoint_keys,
     copy_unknown_fields,
+    error_text,
     open_session,
     tf_protos,
     write_bundle,
@@ -284,22 +283,16 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     _leave_out_saveables(meta_graph, request, variables)
     drop_missing_ops(meta_graph, request.index)
     request = replace(request, signatures=_signatures(request))
-    for signature in request.signatures:
-        meta_graph.signature_def[signature.name].CopyFrom(
-            signature_def(request.index, signature, signature)
-        )
-    if in_file is not None:
-        copy_unknown_fields(in_file, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, in_file)
     path.write_bytes(meta_graph.SerializeToString(deterministic=True))
     if bare:
         request.notices.append(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
-        values = [
-            (key, v, _as_array(present[v.handle]))
-            for key, v in _keys_to_write(request.index, variables)
-        ]
-        checkpoints.write(str(path.with_suffix("")), values)
+        pairs = _keys_to_write(request.index, variables)
+        checkpoints.write(
+            str(path.with_suffix("")), [(key, v, present[v.handle]) for key, v in pairs]
+        )
     if request.settings.verify and not bare:
         _verify(path, request, variables, present)
 
@@ -343,9 +336,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
     """Write a MetaGraphDef unverified, with the file's collections and values."""
     index, values = request.index, request.graph.stored_values()
     variables = index.variable_defs
-    unsaved = [
-        v.name for v in definitions(index, handles(index)).values() if v.handle not in values
-    ]
+    unsaved = [v.name for v in all_variables(index) if v.handle not in values]
     if variables and not request.graph.lacks_values() and unsaved:
         raise TensorFlowMissing(
             f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the "
@@ -357,7 +348,7 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
         pairs = _keys_to_write(index, variables)
         write_bundle(
             str(path.with_suffix("")),
-            [_stored_tensor(key, v, values[v.handle]) for key, v in pairs],
+            [StoredTensor.of(key, v, values[v.handle]) for key, v in pairs],
         )
 
 
@@ -370,14 +361,6 @@ def _keys_to_write(
     return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
 
 
-def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
-    """The value of a variable, or of a slice of one, as a checkpoint has it."""
-    part = variable.slice_info
-    if part is None:
-        return StoredTensor(key, read)
-    return StoredTensor(key, read, tuple(part.full_shape), tuple(part.var_offset))
-
-
 def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     """The whole graph with its collections as a serialized MetaGraphDef; not verified. A live
     graph's collections have Python objects; it is None for a file that TensorFlow has not imported.
@@ -386,25 +369,27 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
         alone: bytes = meta_graph_alone(request).SerializeToString(deterministic=True)
         return alone
     index = request.index
-    there = {v.name: v for v in definitions(index, handles(index)).values()}
+    there = {v.name: v for v in all_variables(index)}
     variables = [there[m.name] for m in index.collections.get(_GLOBAL, ()) if m.name in there]
     graph_def = complete_graph_def(request)
     meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
     add_collections(meta_graph, graph, index, variables)
     drop_missing_ops(meta_graph, request.index)
-    _add_signatures(meta_graph, request)
-    in_file = request.graph.file_meta_graph()
-    if in_file is not None:
-        copy_unknown_fields(in_file, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, request.graph.file_meta_graph())
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
     return serialized
 
 
-def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
+def _add_signatures(
+    meta_graph: MetaGraphDef, request: ExportRequest, in_file: MetaGraphDef | None
+) -> None:
+    """Add the signatures, and what the file says in fields that only a newer TensorFlow knows."""
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(
             signature_def(request.index, signature, signature)
         )
+    if in_file is not None:
+        copy_unknown_fields(in_file, meta_graph, *_KEPT)
 
 
 def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
@@ -423,9 +408,7 @@ def meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     saver = saver_of(request.index, request.index.variable_defs)
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
-    _add_signatures(meta_graph, request)
-    if original is not None:
-        copy_unknown_fields(original, meta_graph, *_KEPT)
+    _add_signatures(meta_graph, request, original)
     return meta_graph
 
 
@@ -543,7 +526,7 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
         if member.kind == "variable"
     }
     first = [m.name for m in index.collections.get(_GLOBAL, ())]
-    by_name = {v.name: v for v in definitions(index, handles(index)).values()}
+    by_name = {v.name: v for v in all_variables(index)}
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]
     unassigned = [v for v in global_ones if v.initializer not in index.ids]
@@ -572,11 +555,6 @@ def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
         request.notices.append("What was written has no signature and was not run: " + error.why)
         return ()
     return request.signatures
-
-
-def _as_array(value: object) -> object:
-    """A value as an array; numpy's dtype S would drop trailing zero bytes of a string."""
-    return np.array(value, dtype=object) if isinstance(value, bytes) else value
 
 
 def _check_values(
@@ -690,7 +668,7 @@ def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Sessio
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise GraphEditError(
-                f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' "
+                f"TensorFlow does not read {path.name!r} back: {error_text(error)}; save a '.pb' "
                 "or a SavedModel instead."
             ) from error
         if saver is not None and not bare:

@@ -21,7 +21,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.sentences import argument_value, in_cell
-from tfgraphwidget.sources import asset_files, tf_protos, write_checkpoint
+from tfgraphwidget.sources import StoredTensor, asset_files, tf_protos, write_checkpoint
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import SavedModel
 
@@ -129,7 +129,7 @@ def _join_values(path: Path, opened: OpenedSavedModel) -> None:
     new = path / _VARIABLES
     joined = new.with_name("joined")
     new.parent.mkdir(exist_ok=True)
-    write_checkpoint(str(joined), values)
+    write_checkpoint(str(joined), [StoredTensor(name, read) for name, read in values.items()])
     for file in new.parent.glob("variables.*"):
         file.unlink()
     for file in new.parent.glob("joined.*"):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, split_tensor, take_free_name
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos
@@ -131,8 +132,7 @@ def initializer_nodes(
     assigns = {new.definition.initializer: new for new in variables}
     new_nodes = []
     for node in nodes:
-        changed = type(node)()
-        changed.CopyFrom(node)
+        changed = copy_of(node)
         if node.name == init:
             changed.input.extend(f"^{name}" for name in assigns)
         elif node.name in assigns:

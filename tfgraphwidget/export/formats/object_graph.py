@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     FUNCTION_CALLS,
     TRAINABLE,
     GraphIndex,
+    NoExtras,
     Shape,
     Signature,
     called_functions,
@@ -35,17 +36,16 @@ from tfgraphwidget.graph import (
     walk_from,
     write_shape,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source, saved_variables, tf_protos
 from tfgraphwidget.tf_types import (
-    ContextDef,
     FunctionDef,
     FunctionDefLibrary,
     MetaGraphDef,
     NodeDef,
-    QueueRunnerDef,
     SavedBareConcreteFunction,
     SavedConcreteFunction,
     SavedObject,
@@ -297,8 +297,7 @@ class ObjectGraphEdit:
             (numbers[old], tensors[new]) for old, new in sorted(renamed.items(), key=itemgetter(1))
         ]
         function = signature_function(self._after, now, bindings, template, name, inputs)
-        exchanged = type(facts)()
-        exchanged.CopyFrom(facts)
+        exchanged = copy_of(facts)
         exchanged.bound_inputs[:] = function.bound_inputs
         self._new[name] = function.definition
         self._set_inputs(exchanged, saved, renamed, now)
@@ -372,7 +371,7 @@ class ObjectGraphEdit:
         nodes = [self._before.nodes[i] for i in ops]
         return all(
             self._old[name] is self._function(name)
-            for name in reachable_functions(self._before.functions, self._before.extras, nodes)
+            for name in self._before.reachable_functions(nodes)
             if name in self._old
         )
 
@@ -586,21 +585,20 @@ class ObjectGraphEdit:
     def _old_reached(self, names: Iterable[str]) -> set[str]:
         """The functions that functions of the file called as it was opened."""
         nodes = [node for name in names for node in self._old[name].node_def]
-        return set(
-            reachable_functions(
-                self._old.keys(),
-                _FunctionLookup(self._old.__getitem__, self._before.extras.gradient),
-                nodes,
-            )
-        )
+        return set(reachable_functions(self._old.keys(), self._old_library, nodes))
 
     def _old_reached_before(self) -> set[str]:
         concrete = [
             name for name in self._original.object_graph_def.concrete_functions if name in self._old
         ]
-        lookup = _FunctionLookup(self._old.__getitem__, self._before.extras.gradient)
-        rooted = set(reachable_functions(self._old.keys(), lookup, self._original.graph_def.node))
-        return rooted | set(concrete) | self._old_reached(concrete)
+        nodes = self._original.graph_def.node
+        rooted = reachable_functions(self._old.keys(), self._old_library, nodes)
+        return rooted.keys() | set(concrete) | self._old_reached(concrete)
+
+    @property
+    def _old_library(self) -> _FunctionLookup:
+        """The functions of the file, as it was opened."""
+        return _FunctionLookup(self._old.__getitem__, self._before.extras.gradient)
 
     def _takes_the_same(self, old: str, new: str) -> bool:
         """Whether an edited function has the arguments that the function had; a notice if an object
@@ -752,33 +750,21 @@ class ObjectGraphEdit:
         return tuple(paths)
 
 
-class _FunctionLookup:
+class _FunctionLookup(NoExtras):
     """Functions and their gradients, as following calls needs them."""
 
     def __init__(
-        self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str] = lambda _: ""
+        self, function: Callable[[str], FunctionDef], gradient: Callable[[str], str]
     ) -> None:
         self._function, self._gradient = function, gradient
 
-    def contexts(self) -> tuple[ContextDef, ...]:
-        """None."""
-        return ()
-
-    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
-        """None."""
-        return ()
-
     def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when there is none."""
-        definition: FunctionDef = self._function(name)
-        return definition
+        return self._function(name)
 
     def gradient(self, name: str) -> str:
         """The name of the function's gradient, or ""."""
         return self._gradient(name)
-
-    def versions(self) -> None:
-        """None."""
 
 
 def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
@@ -827,8 +813,7 @@ def successors(before: GraphIndex, after: GraphIndex) -> dict[str, set[str]]:
 
 
 def _comparable(node: NodeDef, *, functions: bool) -> object:
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.attr.pop(_INFERRED, None)
     if not functions and called_function(copy):
         copy.attr["f"].func.name = ""
@@ -975,8 +960,7 @@ def rename_functions(node: NodeDef, renamed: Mapping[str, str]) -> None:
 
 def _without_shapes(function: FunctionDef) -> FunctionDef:
     """A FunctionDef without what its ops note of static shapes."""
-    copy = type(function)()
-    copy.CopyFrom(function)
+    copy = copy_of(function)
     for node in copy.node_def:
         node.attr.pop(_INFERRED, None)
     return copy

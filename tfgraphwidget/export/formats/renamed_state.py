@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from tfgraphwidget.edits import apply_patch, rename_patch
 from tfgraphwidget.graph import HANDLES, TABLE, GraphIndex, kind_of
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import bound_variables, rename_inputs, rename_tensor, saved_variables
 from tfgraphwidget.tf_types import MetaGraphDef
@@ -51,8 +52,7 @@ def rename_in_file(meta: MetaGraphDef, names: Mapping[str, str]) -> MetaGraphDef
     """The MetaGraphDef of a SavedModel with other names of ops and of variables' objects."""
     if not names:
         return meta
-    renamed = type(meta)()
-    renamed.CopyFrom(meta)
+    renamed = copy_of(meta)
     nodes, objects = renamed.graph_def.node, renamed.object_graph_def.nodes
     numbers = saved_variables(meta, meta.graph_def.node)
     bound = set(bound_variables(meta, meta.graph_def.node))

@@ -38,6 +38,7 @@ from tfgraphwidget.export.state.exported_subgraph import (
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import V1_CONTROL_FLOW, Signature
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
@@ -188,8 +189,7 @@ def _signature_def(
         was = next((each for each in edited.signatures if each.name == signature.name), None)
     if edited is None or was is None:
         return signature_def(request.index, signature, file_signature)
-    message: SignatureDef = tf_protos.SignatureDef()
-    message.CopyFrom(edited.meta_graph.signature_def[signature.name])
+    message = copy_of(edited.meta_graph.signature_def[signature.name])
     set_signature_def(message, was, signature, file_signature, request.index)
     return message
 

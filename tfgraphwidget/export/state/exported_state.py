@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.shapes import tensor_shape
 from tfgraphwidget.export.state.table_contents import read_contents
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -20,6 +19,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Mask,
     VariableDef,
+    are_compatible,
     from_outside,
     mask_of,
     needed_ops,
@@ -30,7 +30,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import HOW_TO_TRUST, names_text, take_free_name
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, in_cell
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import error_text, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
@@ -118,10 +118,7 @@ def present_values(
         read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
-        if missing:
-            why = str(missing)
-        else:
-            why = f"The session cannot read values: {variable_values.error_text(error)}"
+        why = str(missing) if missing else f"The session cannot read values: {error_text(error)}"
         if missing and request.graph.lacks_values():
             way = OPEN_WITH_CHECKPOINT
         else:
@@ -201,7 +198,7 @@ class _AssignOps:
         value_shape = self.index.shape(
             int(self.index.inputs.values[edge]), int(self.index.ports[edge])
         )
-        return bool(tensor_shape(value_shape).is_compatible_with(shape))
+        return are_compatible(value_shape, shape)
 
     def _free(self, base: str) -> str:
         return take_free_name(base, self._used_names)

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import (
     pairs,
     traversal,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import (
     as_input,
     colocate,
@@ -204,8 +205,7 @@ def _rewire(
     node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]
 ) -> NodeDef:
     """A copy of a NodeDef that reads the placeholders, without references outside."""
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     del copy.input[:]
     for text in node.input:
         op, port = key = split_input(text)

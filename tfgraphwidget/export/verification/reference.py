@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     pairs,
     side_effects,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import TIMEOUT, RemoteSandbox, Sandbox
 from tfgraphwidget.sentences import Sentence, in_cell
@@ -236,8 +237,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     """A NodeDef without control inputs from ops all of whose tensors are fed."""
     if not any(text[:1] == "^" and text[1:] in fed for text in node.input):
         return node
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.input[:] = [text for text in node.input if text[:1] != "^" or text[1:] not in fed]
     return copy
 

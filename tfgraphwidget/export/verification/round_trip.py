@@ -14,15 +14,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.errors import GraphEditError, NotTrusted, reason_of
+from tfgraphwidget.errors import GraphEditError, NotTrusted
 from tfgraphwidget.export.verification.reference import ReferenceRun
 from tfgraphwidget.graph import Effects, NodesByName, Signature, Trust
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, JobFailed, RemoteContext, exact_config
-from tfgraphwidget.runtime.session import error_text
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import open_session, tensor_names, tf_protos
+from tfgraphwidget.sources import error_text, open_session, tensor_names, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import Tensor, TensorCompatible
@@ -102,8 +101,9 @@ def check(
                 raise
             if is_excused(loader, expected):
                 continue
+            why = error.reason if isinstance(error, JobFailed) else error_text(error)
             raise GraphEditError(
-                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing "
+                f"{kind} cannot be loaded and run through {loader}: {why}; nothing "
                 "was written, and " + _ANYWAY + "."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
@@ -113,15 +113,6 @@ def check(
             for key in values
         ]
     return max(largest, default=None)
-
-
-def first_line(error: Exception) -> str:
-    """The message of an error in one line."""
-    if isinstance(error, JobFailed):
-        return error.reason
-    if isinstance(error, tf.errors.OpError):
-        return error_text(error)
-    return reason_of(error)
 
 
 def _compare(

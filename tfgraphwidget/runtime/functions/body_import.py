@@ -16,6 +16,7 @@ from tfgraphwidget.edits import translate_old_ops
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, register_refusal, tensors_of
 from tfgraphwidget.sources import CaptureInfo, tf_protos
@@ -209,8 +210,7 @@ def _copies(
     suffix = f"_copy_{unique_number()}"  # keys of state that the function makes for itself
     copies = []
     for i in part.ops:
-        copy = type(index.nodes[i])()
-        copy.CopyFrom(index.nodes[i])
+        copy = copy_of(index.nodes[i])
         copy.input[:] = [
             text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names
         ]

@@ -33,8 +33,8 @@ from tfgraphwidget.graph import (
     WHILE_LOOPS,
     GraphIndex,
     called_functions,
-    reachable_functions,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
@@ -151,8 +151,7 @@ def _describe(argument: OpDef.ArgDef, handle: NewHandle) -> None:
 
 def _returning(definition: FunctionDef, handles: Sequence[NewHandle]) -> FunctionDef:
     """The body of a loop, which returns the handles that it takes too."""
-    new = type(definition)()
-    new.CopyFrom(definition)
+    new = copy_of(definition)
     names_in_use = {argument.name for argument in new.signature.output_arg}
     for handle in handles:
         result = new.signature.output_arg.add()
@@ -224,8 +223,7 @@ class _Calls:
     def _widen(self, name: str) -> FunctionDef:
         """A function that takes the handles and does not use them: another branch, or condition."""
         definition = self._library.get(name) or self._index.extras.function(name)
-        new = type(definition)()
-        new.CopyFrom(definition)
+        new = copy_of(definition)
         names_in_use = {argument.name for argument in definition.signature.input_arg} | {
             n.name for n in definition.node_def
         }
@@ -313,8 +311,7 @@ def call_everywhere(
     library = {new.signature.name: new}
     for name in _callers_last(index, old):
         definition = index.extras.function(name)
-        caller = type(definition)()
-        caller.CopyFrom(definition)
+        caller = copy_of(definition)
         own = new_handles(caller, [handle.node for handle in handles])
         calls = _Calls(index, handles, definitions, library)
         for node in caller.node_def:
@@ -363,9 +360,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
     if exchange <= first.functions:
         return patch
     after = apply_patch(index, patch)
-    before, now = (
-        reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after)
-    )
+    before, now = (graph.reachable_functions() for graph in (index, after))
     superseded = [name for name in before if name not in now and name not in first.functions]
     functions = tuple(index.extras.function(name) for name in superseded)
     return replace(patch, remove=replace(patch.remove, functions=functions))
@@ -373,9 +368,7 @@ def without_superseded(index: GraphIndex, patch: Patch, first: GraphIndex) -> Pa
 
 def check_entered_once(index: GraphIndex, function: str) -> None:
     """Raise GraphEditError for a recursive function: an edit would be for one call alone."""
-    if function in reachable_functions(
-        index.functions, index.extras, index.extras.function(function).node_def
-    ):
+    if function in index.reachable_functions(index.extras.function(function).node_def):
         raise GraphEditError(
             f"The function {function!r} calls itself, and an edited one would go on calling it as "
             "it was; write it without recursion to edit it."
@@ -423,10 +416,7 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     attributes = [attribute.name for attribute in index.extras.function(function).signature.attr]
     if not attributes:
         return
-    bodies = (
-        index.extras.function(name).node_def
-        for name in reachable_functions(index.functions, index.extras, index.nodes)
-    )
+    bodies = (called.node_def for called in index.reachable_functions().values())
     nodes = (node for body_nodes in (index.nodes, *bodies) for node in body_nodes)
     callers = [
         node
@@ -448,10 +438,10 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
     calls = {
         name: {
             called.function
-            for node in index.extras.function(name).node_def
+            for node in definition.node_def
             for called in called_functions(node, index.functions)
         }
-        for name in reachable_functions(index.functions, index.extras, index.nodes)
+        for name, definition in index.reachable_functions().items()
     }
     affected = {function}
     while more := {name for name, inner in calls.items() if inner & affected} - affected:
@@ -488,8 +478,7 @@ def _calling(node: NodeDef, functions: Mapping[str, str], active: Collection[str
     `active` are those of the functions that have state or side effects, which TensorFlow wants
     another op type for.
     """
-    new = type(node)()
-    new.CopyFrom(node)
+    new = copy_of(node)
     for label, name in functions.items():
         name_callee(new, label, name)
     if functions:
@@ -541,8 +530,7 @@ def rewrite_definition(
         GraphEditError: It does not take or give any more what its callers count on.
     """
     index, body_writer = edition.index, _DefinitionSyntax(definition, edition)
-    new = type(definition)()
-    new.CopyFrom(definition)
+    new = copy_of(definition)
     for key in _DERIVED:
         new.attr.pop(key, None)
     for argument, name in zip(new.signature.input_arg, body_writer.names, strict=True):
@@ -662,8 +650,7 @@ def _following_placeholders(
             if index.types[op] not in REQUIRED_PLACEHOLDERS or "shape" not in placeholder.attr:
                 continue
             if placeholder.attr["shape"].shape == before:
-                copy = type(placeholder)()
-                copy.CopyFrom(placeholder)
+                copy = copy_of(placeholder)
                 copy.attr["shape"].shape.CopyFrom(now)
                 if copy.attr[_SHAPES].list.shape:
                     copy.attr[_SHAPES].list.shape[0].CopyFrom(now)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, colocate, colocated_with, split_input, split_tensor
 from tfgraphwidget.sources import OpTypes, function_nodes
 from tfgraphwidget.tensorflow_modules import tf
@@ -33,8 +34,7 @@ def _expand(
     if (
         not function or function in around or function not in index.functions
     ):  # one that calls itself stays a call
-        copy = tf.compat.v1.NodeDef()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         yield copy
         return
     definition = index.extras.function(function)

@@ -11,6 +11,7 @@ from typing import Any
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Member, VariableDef
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import take_free_name
 from tfgraphwidget.runtime.functions.edited_function import NewHandle
 from tfgraphwidget.sentences import editor_call
@@ -101,8 +102,7 @@ def lift(
             trainable = definitions[own].trainable if own in definitions else live.trainable
             variable_nodes, definition = _variable(name, live, trainable=trainable)
         else:
-            node = type(handle.node)()
-            node.CopyFrom(handle.node)
+            node = copy_of(handle.node)
             node.name = name
             variable_nodes = [node]
             if own in definitions:

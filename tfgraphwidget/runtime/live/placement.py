@@ -25,12 +25,12 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import as_input, colocated_with, names_text
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
-from tfgraphwidget.runtime.session.run import TimedSession, can_grow
-from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.runtime.session.run import TimedSession, can_grow, no_answer
 from tfgraphwidget.sentences import clone_with, either
 from tfgraphwidget.sources import (
     FIRST_CPU,
@@ -39,6 +39,7 @@ from tfgraphwidget.sources import (
     available_devices,
     device_matches,
     dtype_name,
+    error_text,
     is_soft_placement,
     parse_device,
     pinned_notices,
@@ -307,8 +308,7 @@ def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
 
 def _changes_more_than_inputs(edited: NodeChange) -> bool:
     """Return whether an edit changes more of an op than its inputs."""
-    read = type(edited.before)()
-    read.CopyFrom(edited.before)
+    read = copy_of(edited.before)
     del read.input[:]
     read.input.extend(edited.after.input)
     return bool(read != edited.after)
@@ -339,10 +339,7 @@ def _try_placement(
         tf.errors.DeadlineExceededError,
         tf.errors.AbortedError,
     ) as error:
-        raise SessionRefused(
-            f"A server of this session does not answer ({type(error).__name__}), so nothing has "
-            "changed; start it again and open a new session."
-        ) from error
+        raise no_answer("A server of this session", error) from error
     except tf.errors.OpError as error:
         why = error_text(error)
         raise SessionRefused(

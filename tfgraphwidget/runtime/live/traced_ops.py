@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
     VariableDef,
+    are_compatible,
     build,
     collection_ops,
     needed_ops,
@@ -47,7 +48,7 @@ from tfgraphwidget.sources import (
     check_parameters,
     definition_of,
     dimensions,
-    first_line,
+    error_text,
     keras_infos,
     parameters,
     rename_tensor,
@@ -151,7 +152,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
             session.run(list(tables))
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"What the function made cannot be initialized: {variable_values.error_text(error)}; "
+            f"What the function made cannot be initialized: {error_text(error)}; "
             "give it initial values that need nothing that is fed."
         ) from error
 
@@ -257,7 +258,7 @@ def _call(
     except Exception as error:
         raise GraphEditError(
             f"{name} raised {type(error).__name__} when it was called on {_inputs_text(inputs)}: "
-            f"{first_line(error)}; let it make tensors of what it is given, and of nothing else."
+            f"{error_text(error)}; let it make tensors of what it is given, and of nothing else."
         ) from error
     return _outputs_after_effects(tf.compat.v1.get_default_graph(), outputs, effects)
 
@@ -506,10 +507,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
             f"{value_text(value)} is not a value of {name}; give {_value_words(name)}."
         ) from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
-    if shape is not None and not (
-        len(shape) == len(value_shape)
-        and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
-    ):
+    if not are_compatible(shape, value_shape):
         raise GraphEditError(
             "The value has shape "
             + drawn_shape(value_shape)

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from tfgraphwidget.edits import NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ARGUMENTS, HANDLE_DTYPES, ITERATOR_READS, GraphIndex, Shape
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import is_own_shapes_only, shape_proto
 
@@ -142,8 +143,7 @@ def _with_sizes(shape: Shape, sizes: Sizes) -> Shape:
 def _input_change(index: GraphIndex, op: int, shapes: Sequence[Shape]) -> NodeChange:
     """An input, and what it is with other static shapes."""
     before = index.nodes[op]
-    after = type(before)()
-    after.CopyFrom(before)
+    after = copy_of(before)
     protos = (
         [after.attr["shape"].shape]
         if before.op in ARGUMENTS

@@ -14,8 +14,8 @@ from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measurement, check_harmless, measure_ops
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import editor_call
+from tfgraphwidget.sources import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import freeze_function
 from tfgraphwidget.tf_types import ConcreteFunction, Module, RunMetadata

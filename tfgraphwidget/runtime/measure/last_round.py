@@ -27,7 +27,8 @@ from tfgraphwidget.graph import (
     Loop,
     enclosing_blocks,
 )
-from tfgraphwidget.naming import as_input, split_input, split_tensor, take_free_name
+from tfgraphwidget.messages import copy_of
+from tfgraphwidget.naming import as_input, split_input, take_free_name
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
@@ -134,7 +135,7 @@ def is_in_condition(index: GraphIndex, loop: Loop, tensor: str) -> bool:
     """Whether a tensor of a loop is computed once more than there are rounds, as the condition is.
     Raises GraphEditError for a loop that has none.
     """
-    op, port = index.op(tensor), split_tensor(tensor)[1] or 0
+    op, port = index.tensor(tensor)
     return _Keeper(index).when(loop, [op], port) != _BODY
 
 
@@ -151,7 +152,7 @@ class _Keeper:
 
     def keep(self, tensor: str) -> KeptTensor:
         """Where the last value of a tensor is found."""
-        op, port = self.index.op(tensor), split_tensor(tensor)[1] or 0
+        op, port = self.index.tensor(tensor)
         dtype = self.index.dtypes(op)[port].removesuffix("_ref")
         blocks = list(enclosing_blocks(self.index, op))
         if dtype in HANDLE_DTYPES or not any(isinstance(block, Loop) for block in blocks):
@@ -194,8 +195,7 @@ class _Keeper:
             number = self._enter(loop, outer.number, "int32", is_constant=True)
             is_earlier = self._is_less(number, outer.rounds - 1, merge)
             goes_on = self._add("LogicalOr", [goes_on, is_earlier])
-        condition = type(self.index.nodes[loop.condition])()
-        condition.CopyFrom(self.index.nodes[loop.condition])
+        condition = copy_of(self.index.nodes[loop.condition])
         condition.input[0] = self._add("LogicalAnd", [condition.input[0], goes_on])
         return _tensor_name(self._exit(switch, "int32")), f"{switch}:1", condition
 

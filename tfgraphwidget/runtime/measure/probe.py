@@ -31,8 +31,9 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.measure.last_round import LastRounds
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE, TimedSession
-from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
+from tfgraphwidget.runtime.session.variable_values import check_session
 from tfgraphwidget.sentences import OPEN_WITH_SESSION, either, in_cell
+from tfgraphwidget.sources import error_text, is_dead_tensor
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import session_config, unfetchable_operations
 from tfgraphwidget.tf_types import RunMetadata, Session
@@ -272,7 +273,7 @@ def unfed_placeholders(
     """The numbers of the placeholders that tensors depend on and that have no value, as those fed
     and `filled` do.
     """
-    fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
+    fed = [index.tensor(name) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
     return [
@@ -286,7 +287,7 @@ def unfed_placeholders(
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     """Return statistics of tensors, of which `run` returns the values."""
-    dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
+    dtypes = {name: index.tensor_dtype(name) for name in tensors}
     instead = {name: readable_tensor(index, name) for name in tensors}
     values, notes = _run({name: at for name, at in instead.items() if at}, run)
     dtypes |= {
@@ -350,11 +351,11 @@ def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
 
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
     """Return the tensor to fetch for a tensor: a handle's read, "" without a Python value."""
-    op = index.op(tensor)
+    op, port = index.tensor(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
-    (dtype,) = index.dtypes(op)[split_tensor(tensor)[1] or 0 :][:1] or ("",)
-    return "" if dtype in HANDLE_DTYPES else tensor
+    dtypes = index.dtypes(op)
+    return "" if port < len(dtypes) and dtypes[port] in HANDLE_DTYPES else tensor
 
 
 def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[str, str]]:

@@ -24,9 +24,9 @@ from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, writ
 from tfgraphwidget.naming import count_text, names_text, split_tensor
 from tfgraphwidget.readable import read_file
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
 from tfgraphwidget.sentences import editor_call, either, in_cell
+from tfgraphwidget.sources import error_text
 from tfgraphwidget.tensorflow_modules import lazy_module, tf
 from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStats
 
@@ -336,7 +336,7 @@ def _median(values: Iterable[float]) -> float:
 
 def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str]) -> None:
     """Raise GraphEditError, naming ops, if computing tensors changes a variable or a queue."""
-    fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
+    fed = [index.tensor(name) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
     writers = [index.names[i] for i in np.flatnonzero(writes(index, ancestors)).tolist()]

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tfgraphwidget.errors import GraphEditError, kind_and_reason, reason_of
+from tfgraphwidget.sources import error_text
 
 _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.runtime.sandbox.child_process import serve; serve()"
@@ -250,17 +251,7 @@ def _answer(
         if _no_space := _without_space(str(error)):
             return None, _no_space
         is_own = type(error).__module__.startswith("tfgraphwidget.")
-        return None, error if is_own else JobFailed(kind_and_reason(error), _reason(error))
-
-
-def _reason(error: Exception) -> str:
-    """What a foreign exception says."""
-    if type(error).__module__.startswith("tensorflow."):
-        from tfgraphwidget.runtime.session import error_text
-
-        with contextlib.suppress(AttributeError):  # of one that is none of TensorFlow's statuses
-            return error_text(error)
-    return reason_of(error)
+        return None, error if is_own else JobFailed(kind_and_reason(error), error_text(error))
 
 
 def _without_space(text: str) -> JobFailed | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import SessionRefused, reason_of
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     ARGUMENTS,
     HANDLES,
@@ -32,14 +32,14 @@ from tfgraphwidget.graph import (
     variables_among,
     waiting_tensors,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, names_text
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import error_text, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, Module, NodeDef
 
@@ -140,8 +140,7 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
     colocated = colocated_with(node)
     if all(name in inside for name in colocated):
         return node
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     colocate(copy, [name for name in colocated if name in inside])
     return copy
 
@@ -209,9 +208,8 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
                 for result in (results if len(module.outputs) > 1 else (results,))
             ]
         except (tf.errors.OpError, ValueError, TypeError) as error:
-            why = error_text(error) if isinstance(error, tf.errors.OpError) else reason_of(error)
             raise SessionRefused(
-                f"The function's body cannot run: {why}; give other feeds."
+                f"The function's body cannot run: {error_text(error)}; give other feeds."
             ) from error
 
 

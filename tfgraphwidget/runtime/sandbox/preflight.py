@@ -23,6 +23,7 @@ from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import CONSTANTS, OUTPUT_SHAPES, V1_LOOPS
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import function_definition, parse_device, tf_protos
@@ -196,8 +197,7 @@ def as_supported(graph: tf.Graph, node: NodeDef) -> NodeDef:
     """
     if node.op != "PlaceholderV2" or graph.graph_def_versions.producer < _WITHOUT_PLACEHOLDER_V2:
         return node
-    supported = type(node)()
-    supported.CopyFrom(node)
+    supported = copy_of(node)
     supported.op = "Placeholder"
     return supported
 
@@ -329,8 +329,7 @@ def _without_context(definition: FunctionDef) -> FunctionDef:
     """The FunctionDef without the attribute that TensorFlow adds when it first uses a function."""
     if CONSTRUCTION_CONTEXT not in definition.attr:
         return definition
-    same = type(definition)()
-    same.CopyFrom(definition)
+    same = copy_of(definition)
     del same.attr[CONSTRUCTION_CONTEXT]
     return same
 

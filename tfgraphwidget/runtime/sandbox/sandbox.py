@@ -15,14 +15,14 @@ from typing import TypeVar
 import numpy as np
 
 from tfgraphwidget.cancellation import in_another_thread
-from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import RESOURCE_HANDLES
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
-from tfgraphwidget.runtime.session.variable_values import error_text
-from tfgraphwidget.sources import new_graph, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import error_text, new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, VersionDef
 
@@ -46,8 +46,7 @@ def without_remote_device(node: NodeDef) -> NodeDef:
     """Return a NodeDef that this process can place: without a device of another one."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
-    here = type(node)()
-    here.CopyFrom(node)
+    here = copy_of(node)
     here.device = ""
     return here
 
@@ -101,14 +100,9 @@ class Sandbox:
             raise SessionRefused(
                 f"The graph cannot run apart: {error_text(error)}.", code=TIMEOUT
             ) from error
-        except tf.errors.OpError as error:
+        # Python's errors are those of a value of another shape, and a tensor that cannot be fed.
+        except (tf.errors.OpError, ValueError, TypeError, KeyError) as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-        ) as error:  # a value of another shape, a tensor that cannot be fed
-            raise SessionRefused(f"The graph cannot run apart: {reason_of(error)}.") from error
         return values
 
     def close(self) -> None:

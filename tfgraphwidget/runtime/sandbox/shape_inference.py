@@ -50,6 +50,7 @@ from tfgraphwidget.graph import (
     kind_of_handle,
     no_collections,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
@@ -407,8 +408,7 @@ def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
         node = after.node(name)
         has_shapes = _OUTPUT_SHAPES in node.attr and node.attr[_OUTPUT_SHAPES].list.shape
         if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and has_shapes:
-            right = type(node)()
-            right.CopyFrom(node)
+            right = copy_of(node)
             shapes = [shape_proto(after.shape(name, k)) for k in range(len(after.dtypes(name)))]
             right.attr[_OUTPUT_SHAPES].list.ClearField("shape")
             right.attr[_OUTPUT_SHAPES].list.shape.extend(shapes)

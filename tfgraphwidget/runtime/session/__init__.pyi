@@ -18,4 +18,3 @@ from .untransferable import partial_runs_to_cut as partial_runs_to_cut
 from .untransferable import watch_partial_runs as watch_partial_runs
 from .variable_values import MissingValues as MissingValues
 from .variable_values import check_session as check_session
-from .variable_values import error_text as error_text

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
@@ -24,13 +24,14 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
-from tfgraphwidget.runtime.session.variable_values import Missing, check_session, error_text
+from tfgraphwidget.runtime.session.variable_values import Missing, check_session
 from tfgraphwidget.sentences import OPEN_WITH_SESSION, drawn_shape
 from tfgraphwidget.sources import (
     Body,
     Source,
     captured_state,
     dtype_name,
+    error_text,
     shape_from_proto,
     tf_protos,
 )
@@ -193,18 +194,10 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
         return np.asarray(TimedSession(session).run(_value_tensor(index, op)))
     except tf.errors.FailedPreconditionError as error:
         raise SessionRefused(f"{Missing((name,))}; run its initializer first.", [name]) from error
-    except tf.errors.OpError as error:
+    # Python's errors: it was closed meanwhile, or the tensor must not be fetched.
+    except (tf.errors.OpError, RuntimeError, ValueError) as error:
         raise SessionRefused(
             f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session "
-            "that can.",
-            [name],
-        ) from error
-    except (
-        RuntimeError,
-        ValueError,
-    ) as error:  # closed meanwhile; a tensor that must not be fetched
-        raise SessionRefused(
-            f"The session cannot read {name!r}: {reason_of(error)}; open the graph with a session "
             "that can.",
             [name],
         ) from error

@@ -21,6 +21,7 @@ from tfgraphwidget.graph import (
     effects_of,
     needed_ops,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
@@ -29,13 +30,14 @@ from tfgraphwidget.runtime.session.variable_values import (
     check_session,
     current_values,
 )
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION
+from tfgraphwidget.sentences import OPEN_WITH_SESSION
 from tfgraphwidget.sources import (
     Body,
     Source,
     captured_state,
     dtype_name,
     new_graph,
+    no_values,
     tf_protos,
     wrap_tf_errors,
 )
@@ -77,7 +79,7 @@ def read_variables(
         except MissingValues as error:
             if source.revive is None:
                 raise
-            raise _file_without_values(source, error.missing.handles) from None
+            raise no_values(source.title, error.missing.handles) from None
     if body is source.body and source.revive is not None and not source.refusal:
         return _file_values(source, variables)
     state = state or captured_state(source, body)
@@ -90,20 +92,13 @@ def read_variables(
 def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
     """Read values of a file, computed ones in a separate session: it stays a file."""
     if not source.has_values:
-        raise _file_without_values(source, [v.handle for v in variables])
+        raise no_values(source.title, [v.handle for v in variables])
     stored = source.stored
     if stored is not None and all(stored.key(v.handle) is not None for v in variables):
         return {v.handle: np.asarray(stored.value(v.handle)) for v in variables}
     assert source.revive is not None
     with source.revive().session as session:
         return current_values(session, variables)
-
-
-def _file_without_values(source: Source, handles: Sequence[str]) -> SessionRefused:
-    return SessionRefused(
-        f"{source.title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
-        handles,
-    )
 
 
 def tensor_proto(value: Array, dtype: int) -> TensorProto:
@@ -186,8 +181,7 @@ def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
     """A variable's handle under a name of its own: live variables may have the same."""
     if node.name not in values:
         return node
-    copy = type(node)()
-    copy.CopyFrom(node)
+    copy = copy_of(node)
     copy.attr["shared_name"].s = node.name.encode()
     return copy
 

@@ -25,10 +25,11 @@ from tfgraphwidget.graph import (
     own_ops,
     resources,
 )
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sentences import clone_with
-from tfgraphwidget.sources import new_graph, open_session, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import error_text, new_graph, open_session, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -89,7 +90,7 @@ def _run_starters(sandbox: tf.compat.v1.Session, ops: Sequence[str]) -> None:
         sandbox.run(list(ops))
     except tf.errors.OpError as error:
         why = (
-            f"The copies' table initializers cannot run: {variable_values.error_text(error)}; "
+            f"The copies' table initializers cannot run: {error_text(error)}; "
             + clone_with("init", "none")
             + "."
         )
@@ -183,8 +184,7 @@ def _sandbox_graph(
     """Return a new graph with some ops of an index, without devices."""
     nodes = []
     for i in ids:
-        node = type(index.nodes[i])()
-        node.CopyFrom(index.nodes[i])
+        node = copy_of(index.nodes[i])
         node.device = ""
         node.attr.pop("_class", None)
         nodes.append(node)

@@ -21,8 +21,7 @@ from tfgraphwidget.runtime.session.transfer_ops import (
     shorten_names,
     unless_finalized,
 )
-from tfgraphwidget.runtime.session.variable_values import error_text
-from tfgraphwidget.sources import runner_def, static_shape
+from tfgraphwidget.sources import error_text, runner_def, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, Session
 

@@ -45,9 +45,9 @@ from tfgraphwidget.runtime.session.state_transfer import (
 )
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, StateKey, find_stateful_ops
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
-from tfgraphwidget.runtime.session.variable_values import check_session, error_text
+from tfgraphwidget.runtime.session.variable_values import check_session
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
+from tfgraphwidget.sources import error_text, unwrap_session, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
     BaseSession,

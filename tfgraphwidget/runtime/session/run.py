@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.cancellation import in_another_thread, set_right
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.sentences import in_cell
@@ -110,7 +111,7 @@ class TimedSession:
                 who = f"Server {tasks[0]!r}"
             else:
                 who = f"The server at {self._target!r}, or another one of its cluster,"
-            raise SessionRefused(self._no_answer_text(who, error)) from error
+            raise no_answer(who, error) from error
         _sent_versions[self.session] = self.graph.version
         return values
 
@@ -159,11 +160,10 @@ class TimedSession:
             tf.errors.DeadlineExceededError,
             tf.errors.AbortedError,
         ) as error:
-            raise SessionRefused(self._no_answer_text(f"{who} {self._target!r}", error)) from error
+            raise no_answer(f"{who} {self._target!r}", error) from error
 
     def _open(self, **options: object) -> None:
-        config = tf.compat.v1.ConfigProto()
-        config.CopyFrom(session_config(self.session))
+        config = copy_of(session_config(self.session))
         timeout = int(min(_PING_SECONDS, self._patience) * 1000)
         config.MergeFrom(tf.compat.v1.ConfigProto(operation_timeout_in_ms=timeout, **options))
         with tf.Graph().as_default() as empty:
@@ -173,11 +173,13 @@ class TimedSession:
         ) as probe_session:
             probe_session.run(op)
 
-    def _no_answer_text(self, who: str, error: tf.errors.OpError) -> str:
-        return (
-            f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it "
-            "again and open a new session."
-        )
+
+def no_answer(who: str, error: tf.errors.OpError) -> SessionRefused:
+    """The refusal of a run on servers of which one does not answer."""
+    return SessionRefused(
+        f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it again "
+        "and open a new session."
+    )
 
 
 def can_grow(session: Session) -> bool:

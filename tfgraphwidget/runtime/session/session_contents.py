@@ -21,8 +21,9 @@ from tfgraphwidget.runtime.session.state_transfer import (
 from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops, has_key, state_key
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.untransferable import Untransferable
-from tfgraphwidget.runtime.session.variable_values import check_session, error_text
+from tfgraphwidget.runtime.session.variable_values import check_session
 from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 from tfgraphwidget.tf_types import NodeDef, Session

@@ -22,9 +22,8 @@ from tfgraphwidget.runtime.session.transfer_ops import (
     run_each,
     unless_finalized,
 )
-from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sentences import clone_with
-from tfgraphwidget.sources import find_operation, static_shape
+from tfgraphwidget.sources import error_text, find_operation, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session

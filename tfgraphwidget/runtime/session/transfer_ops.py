@@ -16,7 +16,7 @@ from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
-from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sources import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 

@@ -15,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import SessionRefused, first_sentence
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
 from tfgraphwidget.sentences import clone_with, drawn_shape, either, in_cell
-from tfgraphwidget.sources import dtype_name, tf_protos
+from tfgraphwidget.sources import dtype_name, error_text, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 
-# How the lines begin in which TensorFlow says where an error comes from, before what it is.
-_WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
 _RUNS = 24  # that search for variables without a value
 Values = Mapping[str, npt.ArrayLike]
 
@@ -95,20 +93,6 @@ def current_values(
             "or " + clone_with("init", "initial") + ".",
         ) from None  # TensorFlow's own says less
     return values
-
-
-def is_dead_tensor(error: tf.errors.OpError) -> bool:
-    """Return whether a run failed as a fetched tensor is in a branch that was not taken."""
-    return "Retval" in str(error)
-
-
-def error_text(error: tf.errors.OpError) -> str:
-    """Return the reason of a TensorFlow error, which has many lines, as one line."""
-    if is_dead_tensor(error):
-        return "what is asked for lies in the branch of a conditional that was not taken"
-    lines = [line.strip() for line in str(error.message).splitlines()]
-    messages = [line for line in lines if line and not line.startswith(_WHERE)]
-    return first_sentence(messages[0] if messages else "") or type(error).__name__
 
 
 def check_loadable(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.sources import Checkpoint, StoredTensor, variable_slice, write_checkpoint
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.writable import check_place, unwritable, write_files
 
@@ -21,24 +22,14 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None
     """Write (key, variable, value) to a checkpoint on this machine, by the prefix of its files.
     Slices of one variable have one key. Raises tf.errors.OpError where it cannot be written there.
     """
-    keys, slices, arrays = [], [], []
-    for key, variable, value in present:
-        part = variable.slice_info
-        keys.append(key)
-        arrays.append(np.asarray(value))
-        ranges = zip(part.var_offset, part.var_shape, strict=True) if part else ()
-        bounds = ":".join(f"{start},{length}" for start, length in ranges)
-        slices.append(f"{' '.join(map(str, part.full_shape))} {bounds}" if part else "")
-    with tf.Graph().as_default() as graph:
-        fed = [
-            tf.compat.v1.placeholder(tf.as_dtype(a.dtype) if a.dtype != object else tf.string)
-            for a in arrays
-        ]
-        saved = tf.raw_ops.SaveV2(
-            prefix=path, tensor_names=keys, shape_and_slices=slices, tensors=fed
-        )
-        with tf.compat.v1.Session(graph=graph) as session:
-            session.run(saved, dict(zip(fed, arrays, strict=True)))
+    write_checkpoint(
+        path,
+        [StoredTensor.of(key, variable, partial(_same, value)) for key, variable, value in present],
+    )
+
+
+def _same(value: object) -> object:
+    return value
 
 
 def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.tensorflow_modules import tf
 
@@ -27,6 +29,27 @@ def dtype_of(handle: tf.Tensor) -> tf.DType:
     """Return the dtype of a variable's value."""
     dtype: tf.DType = handle.op.get_attr("dtype")
     return dtype
+
+
+def check_alike(
+    names: tuple[str, str],
+    shapes: tuple[tf.TensorShape, tf.TensorShape],
+    dtypes: tuple[tf.DType, tf.DType],
+    handles: Sequence[str],
+) -> None:
+    """Raise GraphEditError, naming both, where the shapes or dtypes of an original and a copy
+    differ.
+    """
+    for what, ours, theirs, agree in (
+        ("shape", *shapes, shapes[0].is_compatible_with(shapes[1])),
+        ("dtype", dtypes[0].name, dtypes[1].name, dtypes[0] == dtypes[1]),
+    ):
+        if not agree:
+            raise GraphEditError(
+                f"Variable {names[0]!r} has {what} {ours} and cannot be copied to {names[1]!r} of "
+                f"{what} {theirs}; leave it out: name the variables that belong together.",
+                handles,
+            )
 
 
 def is_mixed(dtype: tf.DType) -> bool:

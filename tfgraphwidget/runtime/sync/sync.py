@@ -26,7 +26,7 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, TimedSession
 from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sentences import argument_value, in_cell
-from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
+from tfgraphwidget.sources import checkpoint_keys, error_text, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     control_flow_context,
@@ -94,23 +94,14 @@ class Sync:
             )
 
     def _check(self, pair: Pair) -> None:
-        ours, theirs = (
-            mixing.handle_of(h.graph, v)
-            for h, v in zip((self.source, self.target), pair, strict=True)
+        ours = mixing.handle_of(self.source.graph, pair[0])
+        theirs = mixing.handle_of(self.target.graph, pair[1])
+        mixing.check_alike(
+            (pair[0].name, pair[1].name),
+            (mixing.shape_of(ours), mixing.shape_of(theirs)),
+            (mixing.dtype_of(ours), mixing.dtype_of(theirs)),
+            [v.handle for v in pair],
         )
-        shapes = mixing.shape_of(ours), mixing.shape_of(theirs)
-        dtypes = mixing.dtype_of(ours).name, mixing.dtype_of(theirs).name
-        for what, (a, b), agree in (
-            ("shape", shapes, shapes[0].is_compatible_with(shapes[1])),
-            ("dtype", dtypes, dtypes[0] == dtypes[1]),
-        ):
-            if not agree:
-                raise GraphEditError(
-                    f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to "
-                    f"{pair[1].name!r} of {what} {b}; leave it out: name the variables that belong "
-                    "together.",
-                    [v.handle for v in pair],
-                )
 
     @wrap_tf_errors("bring the copies up to date")
     def sync(self, tau: float = 1.0) -> None:
@@ -429,8 +420,7 @@ def _translate_errors(
         )
         if not missing:
             raise SessionRefused(
-                f"{what}: {variable_values.error_text(error)}; give a session that has the "
-                "variables."
+                f"{what}: {error_text(error)}; give a session that has the variables."
             ) from error
         why = f"{missing}; run the initializer first, or restore a checkpoint."
         raise SessionRefused(why, missing.handles) from None  # TensorFlow's own says less

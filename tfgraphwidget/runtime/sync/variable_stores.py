@@ -22,13 +22,11 @@ from tfgraphwidget.graph import (
     VARIABLE_READS,
     GraphIndex,
     VariableDef,
-    definitions,
-    handles,
+    all_variables,
 )
 from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT
 from tfgraphwidget.sources import (
     CONCRETE,
     FUNCTION,
@@ -36,6 +34,7 @@ from tfgraphwidget.sources import (
     Source,
     StoredData,
     captured_state,
+    no_values,
     own_paths,
 )
 from tfgraphwidget.tensorflow_modules import tf
@@ -196,12 +195,7 @@ class FileStore:
     def check_values(self) -> None:
         """Raise SessionRefused for variables that came without values."""
         if self.lacks:
-            raise SessionRefused(
-                f"{self.title} comes without values for its variables; "
-                + OPEN_WITH_CHECKPOINT
-                + ".",
-                self.lacks,
-            )
+            raise no_values(self.title, self.lacks)
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
         """Values from the checkpoint."""
@@ -224,17 +218,8 @@ Pair = tuple[StoredVariable, StoredVariable]
 def check_pairs(pairs: Iterable[Pair]) -> None:
     """Raise GraphEditError, naming both variables, where the shapes or dtypes of a pair differ."""
     for ours, theirs in pairs:
-        for what, a, b, agree in (
-            ("shape", ours.shape, theirs.shape, ours.shape.is_compatible_with(theirs.shape)),
-            ("dtype", ours.dtype.name, theirs.dtype.name, ours.dtype == theirs.dtype),
-        ):
-            if not agree:
-                raise GraphEditError(
-                    f"Variable {ours.handle!r} has {what} {a} and cannot be copied to "
-                    f"{theirs.handle!r} of {what} {b}; leave it out: name the variables that "
-                    "belong together.",
-                    [ours.handle, theirs.handle],
-                )
+        names = ours.handle, theirs.handle
+        mixing.check_alike(names, (ours.shape, theirs.shape), (ours.dtype, theirs.dtype), names)
 
 
 def transfer(
@@ -473,7 +458,7 @@ def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | No
     if source.graph is None or source.stored is None:
         return None
     model = Model(source.graph, source.session)
-    live = {variable.handle: variable for variable in definitions(index, handles(index)).values()}
+    live = {variable.handle: variable for variable in all_variables(index)}
     names = {name: [twin for twin in source.stored.twins(name) if twin in live] for name in live}
     twins = {name: [live[twin] for twin in others] for name, others in names.items() if others}
     second = {twin.handle for others in twins.values() for twin in others}
@@ -505,11 +490,9 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
     if opened is not None:
         return opened
     if source.graph is not None:
-        return GraphStore(
-            Model(source.graph, source.session), tuple(definitions(index, handles(index)).values())
-        )
+        return GraphStore(Model(source.graph, source.session), all_variables(index))
     if source.stored is not None:
-        return _file_store(source.title, source.stored, definitions(index, handles(index)).values())
+        return _file_store(source.title, source.stored, all_variables(index))
     state = captured_state(source, source.body)
     captured = (
         (node.name, state.live(node.name))

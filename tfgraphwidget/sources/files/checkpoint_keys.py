@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, build, definitions
+from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, all_variables, build
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
@@ -21,9 +21,7 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
     if variables or not any(node.op in HANDLES for node in nodes):
         return variables
     index = build(nodes)
-    return tuple(
-        definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values()
-    )
+    return all_variables(index)
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:

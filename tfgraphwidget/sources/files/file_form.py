@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import GraphDef, NodeDef
@@ -58,8 +59,7 @@ class FileForm:
         original, repaired = self._repairs[node.name]
         if node == original:
             return repaired
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         for key, value in original.attr.items():
             if key not in copy.attr or copy.attr[key] != value:
                 continue
@@ -85,8 +85,7 @@ class FileForm:
             for key, value in node.attr.items()
             if key not in own.attr and key in defaults and value == defaults[key]
         ]
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         for key in added:
             del copy.attr[key]
         return copy

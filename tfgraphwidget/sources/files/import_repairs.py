@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tfgraphwidget.graph import OUTPUT_SHAPES
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocation, names_text, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef
@@ -119,8 +120,7 @@ class ImportRepairs:
                 )
 
     def _keep(self, node: NodeDef) -> None:
-        copy = type(node)()
-        copy.CopyFrom(node)
+        copy = copy_of(node)
         self.nodes[node.name] = copy
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted
 from tfgraphwidget.graph import OUTPUT_SHAPES, VariableDef
+from tfgraphwidget.messages import copy_of
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
@@ -33,16 +32,17 @@ from tfgraphwidget.sources.files.obstacles import (
     missing_checkpoint_names,
 )
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
+from tfgraphwidget.sources.files.tensor_bundle import StoredTensor, as_array
 from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.live.guarded_session import open_session
 from tfgraphwidget.sources.source import ImportedGraph
-from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.sources.tf_errors import error_text, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph, is_version
-from tfgraphwidget.tf_types import Message, MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef
 
 _Result = TypeVar("_Result")
 # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
@@ -85,7 +85,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
             why
             or (
                 f"TensorFlow cannot import {file.where}: "
-                f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+                f"{error_text(error)[:_LONGEST].rstrip('.')}; "
                 + in_cell(
                     "it can be looked at and edited, and it runs once what editor.lint() finds is "
                     "fixed."
@@ -122,12 +122,14 @@ def _fill(
     if file.folder is not None:
         return _load_saved_model(file, file.folder, graph, session, repairs)
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
-        meta = _copy(file.meta)
-        _import_repaired(meta, lambda: import_meta_graph(_copy(meta)), repairs)
+        meta = copy_of(file.meta)
+        _import_repaired(meta, lambda: import_meta_graph(copy_of(meta)), repairs)
     else:
         meta = tf_protos.MetaGraphDef(graph_def=file.body.envelope())
         meta.graph_def.node.extend(file.body.protos)
-        _import_repaired(meta, lambda: tf.import_graph_def(_copy(meta.graph_def), name=""), repairs)
+        _import_repaired(
+            meta, lambda: tf.import_graph_def(copy_of(meta.graph_def), name=""), repairs
+        )
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
     elif file.values is not None:
@@ -195,36 +197,38 @@ def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "variables")
         write_checkpoint(
-            prefix, {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
+            prefix,
+            [StoredTensor(name, partial(checkpoint.value, name)) for name in checkpoint.shapes],
         )
         session.run(saver.restore_op_name, {saver.filename_tensor_name: prefix})
 
 
-def write_checkpoint(prefix: str, values: Mapping[str, Callable[[], object]]) -> None:
-    """Write a checkpoint of what reads each value, by its name."""
-    arrays = {name: _array(read()) for name, read in values.items()}
-    names = sorted(arrays)
+def write_checkpoint(prefix: str, tensors: Iterable[StoredTensor]) -> None:
+    """Write a checkpoint as `write_bundle` does, by TensorFlow, which makes checksums faster and
+    has all values in memory. Raises tf.errors.OpError where it cannot be written there.
+    """
+    tensors = list(tensors)
+    arrays = [as_array(tensor.read()) for tensor in tensors]
     with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
-        fed = [tf.compat.v1.placeholder(tf.as_dtype(arrays[name].dtype)) for name in names]
+        fed = [tf.compat.v1.placeholder(tf.as_dtype(array.dtype)) for array in arrays]
         saved = tf.raw_ops.SaveV2(
-            prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=fed
+            prefix=prefix,
+            tensor_names=[tensor.name for tensor in tensors],
+            shape_and_slices=[
+                _slice_text(tensor, array.shape)
+                for tensor, array in zip(tensors, arrays, strict=True)
+            ],
+            tensors=fed,
         )
-        session.run(saved, {tensor: arrays[name] for tensor, name in zip(fed, names, strict=True)})
+        session.run(saved, dict(zip(fed, arrays, strict=True)))
 
 
-def _array(value: object) -> np.ndarray:
-    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
-    return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
-
-
-_Proto = TypeVar("_Proto", bound=Message)
-
-
-def _copy(proto: _Proto) -> _Proto:
-    """A copy of a message."""
-    copy = type(proto)()
-    copy.CopyFrom(proto)
-    return copy
+def _slice_text(tensor: StoredTensor, shape: Sequence[int]) -> str:
+    """Which part of a partitioned variable a tensor is, as SaveV2 reads it: "6 2 0,3:0,2"."""
+    if tensor.full_shape is None:
+        return ""
+    bounds = (f"{start},{size}" for start, size in zip(tensor.offset, shape, strict=True))
+    return f"{' '.join(map(str, tensor.full_shape))} {':'.join(bounds)}"
 
 
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
@@ -242,7 +246,7 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
             else:
                 keys = []
             if keys and keys[0] in file.checkpoint.shapes:
-                value = _array(file.checkpoint.value(keys[0]))
+                value = as_array(file.checkpoint.value(keys[0]))
                 placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)
                 handle = graph.get_tensor_by_name(f"{op}:0")
                 assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=placeholder))
@@ -301,7 +305,7 @@ def _fill_tables(
         if isinstance(error, NotTrusted)
         else (
             f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
-            f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+            f"{error_text(error)[:_LONGEST].rstrip('.')}; "
             + in_cell(f"run editor.session.run({op!r}) when what it reads is there.")
         )
         for op, error in _run_each(file.table_contents.initializers, graph, session).items()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tfgraphwidget.graph import HANDLES, build, definitions
+from tfgraphwidget.graph import HANDLES, all_variables, build
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections
@@ -35,8 +35,7 @@ def object_variables(
     index = build(nodes)
     variables = []
     saved_names = {}
-    handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
-    for variable in definitions(index, handles).values():
+    for variable in all_variables(index):
         saved_variable = by_call.get(variable.handle) or by_name.get(variable.handle)
         variables.append(
             variable

@@ -14,7 +14,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import Asset, SavedGradient, VariableDef
 from tfgraphwidget.readable import open_file
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, in_cell
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -29,6 +29,7 @@ from tfgraphwidget.sources.files.composite_arguments import composite_arguments
 from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
+from tfgraphwidget.sources.source import no_values
 from tfgraphwidget.tf_types import MetaGraphDef
 
 
@@ -218,12 +219,7 @@ class FileStoredData:
     def _place(self, handle: str) -> tuple[Checkpoint, str]:
         checkpoint = self._file.checkpoint
         if checkpoint is None:
-            raise SessionRefused(
-                f"{self._file.where} comes without values for its variables; "
-                + OPEN_WITH_CHECKPOINT
-                + ".",
-                [handle],
-            )
+            raise no_values(self._file.where, [handle])
         key = self._keys.get(handle, handle)
         if key not in checkpoint.shapes:
             raise SessionRefused(

@@ -25,6 +25,7 @@ import numpy as np
 from google.protobuf import text_encoding
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.readable import open_file, read_file
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.crc32c import masked_crc32c
@@ -211,6 +212,14 @@ class StoredTensor:
     full_shape: tuple[int, ...] | None = None
     offset: tuple[int, ...] = ()
 
+    @classmethod
+    def of(cls, name: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
+        """The value of a variable, or of a slice of one."""
+        part = variable.slice_info
+        if part is None:
+            return cls(name, read)
+        return cls(name, read, tuple(part.full_shape), tuple(part.var_offset))
+
 
 def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
     """Write a checkpoint of one shard; a value is read when it is written, so that there is one in
@@ -230,7 +239,7 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
     entries: dict[bytes, BundleEntryProto] = {}
     offset = 0
     for tensor in tensors:
-        array = _array(tensor.read())
+        array = as_array(tensor.read())
         is_text = array.dtype.hasobject
         data = (
             _packed_strings(array)
@@ -260,7 +269,7 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
     return _table({b"": header, **entries})
 
 
-def _array(value: object) -> np.ndarray:
+def as_array(value: object) -> np.ndarray:
     """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
     array = np.array(value, dtype=object) if isinstance(value, bytes | str) else np.asarray(value)
     return array.astype(object) if array.dtype.kind in "SU" else array

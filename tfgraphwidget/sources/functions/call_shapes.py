@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 
 from tfgraphwidget.graph import FUNCTION_CALLS, Shape
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_name
 from tfgraphwidget.sources.inference.shape_functions import ShapeMismatch, shape_proto
@@ -71,7 +71,8 @@ def _call_shapes(
             nodes[argument].attr["shape"].shape.CopyFrom(shape_proto(shape))
     inside = _BodyShapes(nodes, function, depth, by_call)
     results = [
-        inside.shape(*_port(body.returns[arg.name])) for arg in definition.signature.output_arg
+        inside.shape(*split_input(body.returns[arg.name]))
+        for arg in definition.signature.output_arg
     ]
     if inside.mismatch is not None:
         raise inside.mismatch
@@ -99,11 +100,6 @@ def check_arguments(
 def _callee(call: NodeDef) -> str:
     """The name of the function that an op calls: its type, if it is not an op that calls any."""
     return str(call.attr["f"].func.name) if call.op in FUNCTION_CALLS else call.op
-
-
-def _port(tensor: str) -> tuple[str, int]:
-    op, port = split_tensor(tensor)
-    return op, port or 0
 
 
 class _BodyShapes(DerivedShapes):

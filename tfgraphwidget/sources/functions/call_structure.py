@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import free_name, split_tensor
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.live.shapes import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, GenericFunction, Tensor
@@ -50,11 +50,9 @@ class CallStructure:
         """One parameter for each tensor of a graph, by the parameters' names, with its static shape
         and dtype, and so many results.
         """
-        pairs = {name: split_tensor(tensor) for name, tensor in tensors.items()}
         specs = {}
-        for name, (op, port) in pairs.items():
-            shape = index.shape(index.ids[op], port or 0)
-            dtype = index.dtypes(index.ids[op])[port or 0]
+        for name, tensor in tensors.items():
+            shape, dtype = index.tensor_shape(tensor), index.tensor_dtype(tensor)
             specs[name] = tf.TensorSpec(static_shape(shape), tf.as_dtype(dtype), name)
         return cls.flat(specs, results)
 

@@ -18,7 +18,7 @@ from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traces import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
-from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.sources.tf_errors import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     eager_mode,
@@ -78,7 +78,7 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
         trace = function.get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
-            f"{title} cannot be traced: {first_line(error)}; "
+            f"{title} cannot be traced: {error_text(error)}; "
             + in_cell(f"say what its call takes: {_call(model, specs)}.")
         ) from error
     way_out = "the SavedModel that model.export(folder) writes" + either(", tgw.edit(folder),", "")
@@ -262,7 +262,7 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
             new.build_from_config(model.get_build_config())
     except Exception as error:  # whatever the configuration of a caller's own layers raises
         raise SessionRefused(
-            f"{title} cannot be made again for its initial values: {first_line(error)}; "
+            f"{title} cannot be made again for its initial values: {error_text(error)}; "
             + clone_with("init", "current")
             + ", or define get_config and from_config."
         ) from error

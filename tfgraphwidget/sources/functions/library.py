@@ -21,10 +21,11 @@ from tfgraphwidget.graph import (
     VALUE_SOURCES,
     GraphIndex,
     VariableDef,
+    all_variables,
     build,
     called_functions,
-    definitions,
 )
+from tfgraphwidget.messages import copy_of, copy_without_inputs
 from tfgraphwidget.naming import as_input, free_name, known_instead
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
@@ -189,7 +190,8 @@ def _aliases(
         for argument, name in _argument_names(definition, state_feeds)
     }
     return alias, {
-        name: _state_op(caller.nodes[handle], name) for handle, name in shown_names.items()
+        name: copy_without_inputs(caller.nodes[handle], name)
+        for handle, name in shown_names.items()
     }
 
 
@@ -202,25 +204,13 @@ def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[i
     return [(i, caller.names[i]) for i in sorted(numbers)]
 
 
-def _state_op(original: NodeDef, name: str) -> NodeDef:
-    """A copy of an op that holds state, without inputs and colocation."""
-    node: NodeDef = tf_protos.NodeDef()
-    node.CopyFrom(original)
-    node.name = name
-    del node.input[:]
-    if "_class" in node.attr:
-        del node.attr["_class"]
-    return node
-
-
 def _variables(
     nodes: list[NodeDef], caller_variables: Mapping[str, VariableDef | None]
 ) -> Collections:
     """The variables of a body, with what the caller's collections say of them."""
     index = build(nodes)
-    handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
     variables = []
-    for variable in definitions(index, handles).values():
+    for variable in all_variables(index):
         caller_variable = caller_variables.get(variable.handle)
         variables.append(
             variable
@@ -259,8 +249,7 @@ def function_nodes(
         for k, arg in enumerate(signature.input_arg)
     ]
     for original in definition.node_def:
-        node = tf_protos.NodeDef()
-        node.CopyFrom(original)
+        node = copy_of(original)
         _instantiate(node, attributes)
         for k, text in enumerate(node.input):
             is_control = text[:1] == "^" and text.partition(":")[0] not in names

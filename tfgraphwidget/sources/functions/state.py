@@ -33,12 +33,12 @@ from tfgraphwidget.graph import (
     persistent_state,
 )
 from tfgraphwidget.naming import names_text, split_input, split_tensor
-from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with
+from tfgraphwidget.sentences import OPEN_WITH_SESSION, clone_with
 from tfgraphwidget.sources.live.captures import CapturedVariable
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
-from tfgraphwidget.sources.source import Body, Source, StoredCaptures
-from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.sources.source import Body, Source, StoredCaptures, no_values
+from tfgraphwidget.sources.tf_errors import error_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import FuncGraph, is_closed, variable_view
 from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
@@ -57,8 +57,42 @@ def captured_state(source: Source, body: Body) -> BodyState:
     return SessionState(source, body)
 
 
+class _State:
+    """What most bodies have alike: their state is live, and no FuncGraph is known of them."""
+
+    @property
+    def graph(self) -> FuncGraph | None:
+        """None: there is no FuncGraph."""
+        return None
+
+    def operation(self, name: str) -> tf.Operation | None:  # noqa: ARG002
+        """None: there is no op `name` of a FuncGraph."""
+        return None
+
+    def tensor_name(self, tensor: tf.Tensor) -> str | None:  # noqa: ARG002
+        """None: `tensor` is of no FuncGraph."""
+        return None
+
+    def live(self, name: str) -> Variable | Tensor | None:
+        """The live variable or tensor that the op `name` represents."""
+        raise NotImplementedError
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
+        """Nothing: all state is live, whatever `names` and `init` are."""
+        return {}
+
+    def saved_gradient(self, op: str) -> SavedGradient | None:  # noqa: ARG002
+        """None: the gradient of the live op is registered, and no function is written with one."""
+        return None
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Export the live table of the op `name`; `dtypes` are those of its keys and values."""
+        table: Any = self.live(name)
+        return _export_table(table, dtypes)
+
+
 @dataclass(frozen=True, eq=False)
-class CapturedState:
+class CapturedState(_State):
     """The variables and tensors that a FuncGraph captures and passes on to called functions."""
 
     outermost: GraphBody
@@ -104,17 +138,6 @@ class CapturedState:
         variable: Variable | Tensor | None = self._live[name]
         return variable
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
-        """Return nothing: all state is live."""
-        return {}
-
-    def saved_gradient(self, op: str) -> None:
-        """None: the gradient of the live op is registered."""
-
-    def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export the live table."""
-        return _export_table(self._live[name], dtypes)
-
 
 def _as_its_owner_has_it(captured: CapturedVariable) -> tf.Variable:
     """The variable, trainable or not as its owner says: a layer of Keras that does not train holds
@@ -127,7 +150,7 @@ def _as_its_owner_has_it(captured: CapturedVariable) -> tf.Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredState:
+class StoredState(_State):
     """The variables and tensors of a function that was read from a file."""
 
     captures: StoredCaptures
@@ -143,16 +166,6 @@ class StoredState:
             name for name, origin in origins.items() if origin in names
         }
 
-    @property
-    def graph(self) -> None:
-        """None."""
-
-    def operation(self, name: str) -> None:
-        """Return None: there is no op `name` of a FuncGraph."""
-
-    def tensor_name(self, tensor: tf.Tensor) -> None:
-        """Return None: `tensor` is of no FuncGraph."""
-
     def live(self, name: str) -> Variable | Tensor | None:
         """Return the live variable or tensor that the op `name` represents."""
         origins = self.body.origins
@@ -163,21 +176,9 @@ class StoredState:
         variable: Variable | Tensor | None = live
         return variable
 
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, np.ndarray]:  # noqa: ARG002
-        """Return nothing: all state is live, whatever `names` and `init` are."""
-        return {}
-
-    def saved_gradient(self, op: str) -> None:
-        """None: a function with such an op as `op` is not written."""
-
-    def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Export the live table of the op `name`; `dtypes` are those of its keys and values."""
-        table: Any = self.live(name)
-        return _export_table(table, dtypes)
-
 
 @dataclass(frozen=True, eq=False)
-class SessionState:
+class SessionState(_State):
     """The state of ops of a graph that a session runs, or of a file."""
 
     source: Source
@@ -201,16 +202,6 @@ class SessionState:
         """The ops that a call feeds from state or constants."""
         return frozenset(self._origins) | frozenset(self.body.constants)
 
-    @property
-    def graph(self) -> None:
-        """None."""
-
-    def operation(self, name: str) -> None:
-        """Return None."""
-
-    def tensor_name(self, tensor: tf.Tensor) -> None:
-        """Return None."""
-
     def live(self, name: str) -> Variable | Tensor | None:
         """Return a constant, or None."""
         return self._live.get(name)
@@ -221,12 +212,7 @@ class SessionState:
         if not origins:
             return {}
         if init == "current" and not self.source.has_values:
-            raise SessionRefused(
-                f"{self.source.title} comes without values for its variables; "
-                + OPEN_WITH_CHECKPOINT
-                + ".",
-                list(origins),
-            )
+            raise no_values(self.source.title, list(origins))
         stored = self.source.stored if init == "current" and self.source.graph is None else None
         if stored is not None and all(stored.key(origin) for origin in origins.values()):
             # Without a session, which would import the whole file.
@@ -573,7 +559,7 @@ def _read(
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read the values of {names_text(list(tensors))}: "
-            f"{first_line(error)}; initialize the graph's variables first.",
+            f"{error_text(error)}; initialize the graph's variables first.",
             list(tensors),
         ) from error
     return values

@@ -14,7 +14,7 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
-from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.sources.tf_errors import error_text
 from tfgraphwidget.tensorflow_modules import lazy_class, tf
 from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction
@@ -170,5 +170,5 @@ def _trace(function: GenericFunction, signature: object, title: str) -> Concrete
         raise GraphEditError(
             f"{title} cannot be traced with "
             + argument_value("signature", shorten(signature))
-            + f": {first_line(error)}; call it once on data, and open it after that."
+            + f": {error_text(error)}; call it once on data, and open it after that."
         ) from error
