@@ -30,7 +30,7 @@ from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_ac
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
 
-_ROUNDS = 3
+_ROUNDS = 3  # of adding what feeds a group, and what feeds that
 
 
 def split_at_bottlenecks(
@@ -114,11 +114,12 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
     return runs_of(things, owner[things])
 
 
-# Boxes of a container: more than an eye can take in, and so many that blocks of them are too many
-# as well.
-_MANY, _HOPELESS = 60, 5_000
+_MANY = 60  # boxes of a container; more than an eye can take in
+_HOPELESS = 5_000  # boxes of a container, of which groups are too many as well
+_LEAST = 3  # boxes of a group
+_MOST = 24  # boxes of a group with one prefix
+_MOST_BETWEEN = 48  # boxes of a group between two bottlenecks
 _ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
-_LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,11 @@ class _Block:
 
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names."""
+    # Things are the nodes of the outline, and after them the ops.
+    computes = outline.count(facts.depends_on_input) > 0
     boxes = np.concatenate(
         [
-            (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,
+            computes & ~outline.is_collapsed,
             facts.depends_on_input & (facts.constant_kind == NONE),
         ]
     )
@@ -146,33 +149,27 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
-    lines = data_flow(
-        index,
-        np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input]),
-        edges,
-    )
+    lines = data_flow(index, np.concatenate([computes, facts.depends_on_input]), edges)
     words = {container: _name_words(index, outline, container) for container in crowded}
-    candidates = [
-        block
-        for container in crowded
-        for block in _group_by_prefix(container, words[container], boxes)
-    ]
+
+    # By names; where that groups too little, by bottlenecks.
+    candidates: list[_Block] = []
+    for container in crowded:
+        candidates += _group_by_prefix(container, words[container], boxes)
     wired = _with_things_between(_select_wired(candidates, edges), words, boxes, lines)
     whole = add_feeders([block.things for block in wired], edges, ~boxes)
     wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
-    rest = set(crowded) - {block.container for block in blocks}
-    acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
-    is_fed = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _INPUT])
-    flow = lines[0][~is_fed[lines[0]]], lines[1][~is_fed[lines[0]]]
-    for container in sorted(rest):
-        unfed = {thing: name for thing, name in words[container].items() if not is_fed[thing]}
-        blocks += _select_acyclic(
-            _group_between_bottlenecks(container, unfed, boxes, acts, edges, flow),
-            edges,
-            lines,
-            count,
-        )
+
+    no_node = np.zeros(len(outline), dtype=bool)
+    is_activation = np.concatenate([no_node, facts.family == _ACTIVATION])
+    is_input = np.concatenate([no_node, facts.family == _INPUT])
+    is_flow = ~is_input[lines[0]]
+    flow = lines[0][is_flow], lines[1][is_flow]
+    for container in sorted(set(crowded) - {block.container for block in blocks}):
+        inner = {thing: name for thing, name in words[container].items() if not is_input[thing]}
+        parts = _group_between_bottlenecks(container, inner, boxes, is_activation, edges, flow)
+        blocks += _select_acyclic(parts, edges, lines, count)
     return [_group(block, outline) for block in blocks]
 
 
@@ -205,26 +202,25 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
     a, b = lines[0][beside], lines[1][beside]
     local = distinct(np.concatenate([a, b, block.things]))
     members = np.searchsorted(local, block.things).tolist()
-    return bool(
-        keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local))
-    )
+    local_lines = np.searchsorted(local, a), np.searchsorted(local, b)
+    return bool(keep_acyclic([members], local_lines, len(local)))
 
 
 def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
     """The items of a container, as numbered in Siblings, with the words of their names."""
-    before, nodes = outline.prefix(container), len(outline)
-    names = {
-        node: outline.names[node]
-        for node in outline.children[container]
-        if not outline.members[node]
-    }
-    names |= {
-        nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()
-    }
-    within = {
-        thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)
-    }
-    return {thing: tuple(name.partition("/")[0].split("_")) for thing, name in within.items()}
+    prefix = outline.prefix(container)
+    names: dict[int, str] = {}
+    for node in outline.children[container]:
+        if not outline.members[node]:
+            names[node] = outline.names[node]
+    for op in np.flatnonzero(outline.home == container).tolist():
+        names[len(outline) + op] = index.names[op]
+    words = {}
+    for thing, name in names.items():
+        if name.startswith(prefix):
+            first_part = name.removeprefix(prefix).partition("/")[0]
+            words[thing] = tuple(first_part.split("_"))
+    return words
 
 
 def _group_by_prefix(
@@ -266,11 +262,11 @@ def _with_things_between(
     for thing, number in come_from.items():
         if number is not None and lead_to[thing] == number:
             between.setdefault(number, []).append(thing)
-    return [
-        replace(block, things=[*block.things, *more], boxes=[*block.boxes, *more])
-        for number, block in enumerate(blocks)
-        for more in [between.get(number, [])]
-    ]
+    complete = []
+    for number, block in enumerate(blocks):
+        more = between.get(number, [])
+        complete.append(replace(block, things=[*block.things, *more], boxes=[*block.boxes, *more]))
+    return complete
 
 
 def _only_blocks(
@@ -310,15 +306,15 @@ def _group_between_bottlenecks(
         [thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN
     )
     whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
-    labels = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
     return [
-        _Block(container, name, *both) for name, *both in zip(labels, whole, parts, strict=True)
+        _Block(container, UP_TO + "_".join(words[part[-1]]), things, part)
+        for things, part in zip(whole, parts, strict=True)
     ]
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:
-    nodes, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
-    members = [thing for thing in block.things if thing < nodes]
-    return SiblingGroup(
-        name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes]
-    )
+    """A block as nodes of the outline and ops."""
+    count, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
+    nodes = [thing for thing in block.things if thing < count]
+    ops = [thing - count for thing in block.things if thing >= count]
+    return SiblingGroup(name, block.container, nodes, ops)
