@@ -656,7 +656,11 @@ def _count_place(box: Area, members: int) -> Area:
 class _LabelPlaces:
     """The free places for labels of lines; boxes and lines are sought in a label's bands."""
 
-    _BAND, _HEIGHT, _ROOM, _BESIDE = 256.0, 15.0, 16.0, 3.0
+    # Pixels
+    _BAND = 256.0  # height of a band
+    _HEIGHT = 15.0  # of a label
+    _ROOM = 16.0  # that the piece of a line has beyond its label
+    _BESIDE = 3.0  # between a line and the label beside it
 
     def __init__(self, scene: Scene) -> None:
         starts = scene.route_start.astype(np.int64)
