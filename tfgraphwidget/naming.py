@@ -124,7 +124,9 @@ def by_new_name(name: str, names: Mapping[str, str]) -> str:
     ('b', 'b:1', 'a/x')
     """
     op, port = split_tensor(name)
-    return name if op not in names else names[op] if port is None else f"{names[op]}:{port}"
+    if op not in names:
+        return name
+    return names[op] if port is None else f"{names[op]}:{port}"
 
 
 def last_part(name: str) -> str:

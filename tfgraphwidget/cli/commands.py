@@ -281,8 +281,10 @@ def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signature
         return
     for name, each in reports.items():
         if each:
-            head = [f"signature {name!r}:" if name else "graph:"] if of_signatures else []
-            print_output("\n".join(map(escape, [*head, *repr(each).splitlines()])))
+            lines = repr(each).splitlines()
+            if of_signatures:
+                lines.insert(0, f"signature {name!r}:" if name else "graph:")
+            print_output("\n".join(map(escape, lines)))
     if not any(reports.values()):
         print_note("tfgraphwidget: nothing was found.")
 

@@ -11,9 +11,9 @@ from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import escape, format_size
 from tfgraphwidget.sources import describe_file, parse_path
 
-_MOST_TYPES = 12
-_MOST_NAMES = 10
-_MOST_ENDS = 8
+_MOST_TYPES = 12  # of ops
+_MOST_NAMES = 10  # of variables, and of placeholders
+_MOST_ENDS = 8  # unused outputs
 
 
 def info(path: str, signature: str | None = None) -> dict[str, Any]:
@@ -42,35 +42,22 @@ def format_info(summary: dict[str, Any]) -> str:
 
 
 def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    functions, variables = graph["functions"], graph["variables"]
-    of_functions = (
-        f", and {functions['ops']:,} in {format_count(functions['count'], 'function')}"
-        if functions["count"]
-        else ""
-    )
-    yield "ops", f"{graph['ops']:,}{of_functions}"
+    functions, variables, constants = graph["functions"], graph["variables"], graph["constants"]
+    ops = f"{graph['ops']:,}"
+    if functions["count"]:
+        ops += f", and {functions['ops']:,} in {format_count(functions['count'], 'function')}"
+    yield "ops", ops
     types = list(graph["types"].items())
     counts = ", ".join(f"{escape(kind)} {number:,}" for kind, number in types[:_MOST_TYPES])
-    yield (
-        "types",
-        counts
-        + (
-            f" and {format_count(len(types) - _MOST_TYPES, 'type')} more"
-            if len(types) > _MOST_TYPES
-            else ""
-        ),
-    )
-    yield (
-        "variables",
-        f"{len(variables):,}, {format_size(graph['variable_bytes'])}" if variables else "none",
-    )
+    if len(types) > _MOST_TYPES:
+        counts += f" and {format_count(len(types) - _MOST_TYPES, 'type')} more"
+    yield "types", counts
+    size = format_size(graph["variable_bytes"])
+    yield "variables", f"{len(variables):,}, {size}" if variables else "none"
     yield from _tensor_lines(variables)
-    if graph["constants"]["count"]:
-        yield (
-            "constants",
-            f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}",
-        )
-    yield ("control flow", ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none")
+    if constants["count"]:
+        yield "constants", f"{constants['count']:,}, {format_size(constants['bytes'])}"
+    yield "control flow", ", ".join(starmap(_kind_text, graph["control_flow"].items())) or "none"
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _tensor_lines(graph["inputs"])
@@ -103,8 +90,10 @@ def _kind_text(kind: str, number: int) -> str:
     >>> _kind_text("calls of functions", 1), _kind_text("while loops", 1200)
     ('1 call of a function', '1,200 while loops')
     """
-    one = {"calls of functions": "call of a function", "v1 switches": "v1 switch"}
-    return f"{number:,} {one.get(kind, kind.removesuffix('s')) if number == 1 else kind}"
+    if number != 1:
+        return f"{number:,} {kind}"
+    singular = {"calls of functions": "call of a function", "v1 switches": "v1 switch"}
+    return f"1 {singular.get(kind, kind.removesuffix('s'))}"
 
 
 def _output_ops(outputs: list[dict[str, str]]) -> str:

@@ -548,29 +548,27 @@ def _by_name(
     before: Editor, after: Editor, pairs: Mapping[TensorKey, object] | None
 ) -> dict[str, str]:
     """{op: op} as the caller pairs them. Raises UnknownName."""
-    names = {}
-    for one, other in (pairs or {}).items():
-        indexes = before._core.index, after._core.index
-        here, there = (
-            index.names[index.op(thing if isinstance(thing, str) else getattr(thing, "name", ""))]
-            for index, thing in zip(indexes, (one, other), strict=True)
-        )
-        names[here] = there
-    return names
+
+    def op_name(index: GraphIndex, thing: object) -> str:
+        """The op of a name, or of something that has one."""
+        name = thing if isinstance(thing, str) else getattr(thing, "name", "")
+        return index.names[index.op(name)]
+
+    here, there = before._core.index, after._core.index
+    return {op_name(here, one): op_name(there, other) for one, other in (pairs or {}).items()}
 
 
 def _kept_pairs(before: Editor, after: Editor) -> dict[str, str]:
     """{op: op} as they were paired before one of the two editors was saved."""
-    pairs, back = (
-        {} if one.saved_editor is None else one.saved_editor.pairs.get(other.title, {})
-        for one, other in (
-            (before._core.source, after._core.source),
-            (after._core.source, before._core.source),
-        )
-    )
-    kept_pairs = {**pairs, **{here: there for there, here in back.items()}}
-    ids = before._core.index.ids, after._core.index.ids
-    return {here: there for here, there in kept_pairs.items() if here in ids[0] and there in ids[1]}
+    source, other_source = before._core.source, after._core.source
+    pairs: dict[str, str] = {}
+    if source.saved_editor is not None:
+        pairs |= source.saved_editor.pairs.get(other_source.title, {})
+    if other_source.saved_editor is not None:
+        back = other_source.saved_editor.pairs.get(source.title, {})
+        pairs |= {here: there for there, here in back.items()}
+    ids, other_ids = before._core.index.ids, after._core.index.ids
+    return {here: there for here, there in pairs.items() if here in ids and there in other_ids}
 
 
 def _titles(before: Editor, after: Editor, *, is_original: bool) -> tuple[str, str]:

@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     HANDLES,
     NEXT,
     VARIABLE_READS,
+    Assets,
     Effect,
     GraphIndex,
     Loop,
@@ -127,15 +128,12 @@ def compare_stores(
                 each.dtypes, rounding.LEAST_TERMS * rounding.epsilon(*each.dtypes) ** 2
             )
             differences.append(replace(each, tolerance=bound))
-    paired = {a.handle for a, _ in pairs}, {b.handle for _, b in pairs}
-    alone = {
-        reason: names
-        for reason, store, ours_or_theirs in (
-            (NO_PARTNER, ours, paired[0]),
-            (ONLY_THERE, theirs, paired[1]),
-        )
-        if (names := tuple(v.handle for v in store.variables if v.handle not in ours_or_theirs))
-    }
+    paired, paired_there = {a.handle for a, _ in pairs}, {b.handle for _, b in pairs}
+    alone: dict[str, tuple[str, ...]] = {}
+    if names := tuple(v.handle for v in ours.variables if v.handle not in paired):
+        alone[NO_PARTNER] = names
+    if names := tuple(v.handle for v in theirs.variables if v.handle not in paired_there):
+        alone[ONLY_THERE] = names
     return Comparison(tuple(differences), not_compared=alone, what=comparison.WEIGHT)
 
 
@@ -180,6 +178,11 @@ def _contents_of_paths(value: Array, contents: Mapping[bytes, bytes]) -> Array:
     if not contents or value.dtype.kind not in "OS":
         return value
     return np.array([contents.get(each, each) for each in value.flat], object).reshape(value.shape)
+
+
+def _digests_by_path(assets: Assets) -> dict[bytes, bytes]:
+    """The digests of asset files that can be read, by the paths that constants hold."""
+    return {asset.path.encode(): asset.digest for asset in assets.values() if asset.digest}
 
 
 class Comparer:
@@ -430,13 +433,12 @@ class Comparer:
         """Digests of the asset files of both graphs by their paths, where both are SavedModels: a
         copy of one has the same files in another folder.
         """
-        stored = self.before.run.source.stored, self.now.run.source.stored
-        assets = [None if each is None else each.assets() for each in stored]
-        before, after = (
-            {asset.path.encode(): asset.digest for asset in (each or {}).values() if asset.digest}
-            for each in assets
-        )
-        return (before, after) if None not in assets else ({}, {})
+        before, now = self.before.run.source.stored, self.now.run.source.stored
+        assets = None if before is None else before.assets()
+        assets_now = None if now is None else now.assets()
+        if assets is None or assets_now is None:
+            return {}, {}
+        return _digests_by_path(assets), _digests_by_path(assets_now)
 
     def _random(
         self,

@@ -543,24 +543,24 @@ def _outputs_of_both(before: Source, after: Source) -> tuple[Collection[str], Co
     """The outputs of the signature of each source where the other one has no signature, so that it
     can be only one of them; and of those that both have where one has others.
     """
-    names = [{signature.name for signature in source.signatures} for source in (before, after)]
-    common = names[0] & names[1]
-    if common and names[0] != names[1]:
-        one, other = (
-            {
-                tensor
-                for signature in source.signatures
-                if signature.name in common
-                for _, tensor in signature.outputs
-            }
-            for source in (before, after)
-        )
-        return one, other
-    outputs = (
-        () if one.signature is None or other.signatures else dict(one.signature.outputs).values()
-        for one, other in ((before, after), (after, before))
-    )
-    return next(outputs), next(outputs)
+    names = {signature.name for signature in before.signatures}
+    other_names = {signature.name for signature in after.signatures}
+    common = names & other_names
+    if common and names != other_names:
+        return _outputs_of(before, common), _outputs_of(after, common)
+    outputs: Collection[str] = ()
+    if before.signature is not None and not after.signatures:
+        outputs = dict(before.signature.outputs).values()
+    other_outputs: Collection[str] = ()
+    if after.signature is not None and not before.signatures:
+        other_outputs = dict(after.signature.outputs).values()
+    return outputs, other_outputs
+
+
+def _outputs_of(source: Source, names: Collection[str]) -> set[str]:
+    """The tensors that signatures of some names give."""
+    signatures = [signature for signature in source.signatures if signature.name in names]
+    return {tensor for signature in signatures for _, tensor in signature.outputs}
 
 
 def _bodies_of_graphs(
@@ -569,11 +569,9 @@ def _bodies_of_graphs(
     """Two graphs; where only one of them is the body of a function, as what became a graph."""
     if before.is_body == now.is_body:
         return before.index, now.index
-    one, other = (
-        InlinedGraph.of_body(run.index, run.outputs(())) if run.is_body else run.index
-        for run in (before, now)
-    )
-    return one, other
+    if before.is_body:
+        return InlinedGraph.of_body(before.index, before.outputs(())), now.index
+    return before.index, InlinedGraph.of_body(now.index, now.outputs(()))
 
 
 def _can_have_signatures(source: Source) -> bool:
@@ -770,15 +768,14 @@ class _Matching:
     @cached_property
     def runs(self) -> tuple[GraphRun, GraphRun]:
         """The runs of both, that of a converted model with the axes of the other one."""
-        are_converted = [is_converted(run.index) for run in self._plain_runs]
-        axes = self._matches.axes if len({*are_converted}) > 1 else {}
-        before, now = (
-            replace(run, index=graph.index, axes=axes if is_one else {})
-            for run, graph, is_one in zip(
-                self._plain_runs, self._graphs, are_converted, strict=True
-            )
+        before, now = self._plain_runs
+        is_converted_before, is_converted_now = is_converted(before.index), is_converted(now.index)
+        axes = self._matches.axes if is_converted_before != is_converted_now else {}
+        graph_before, graph_now = self._graphs
+        return (
+            replace(before, index=graph_before.index, axes=axes if is_converted_before else {}),
+            replace(now, index=graph_now.index, axes=axes if is_converted_now else {}),
         )
-        return before, now
 
     @property
     def before(self) -> GraphIndex:

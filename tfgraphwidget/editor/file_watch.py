@@ -122,11 +122,10 @@ class FileWatch:
             )
         self.edits = _commands(core)[:in_file]
         count = len(core.executor.history.done) - in_file
-        edits = (
-            f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again"
-            if count
-            else ""
-        )
+        edits = ""
+        if count:
+            were = "was" if count == 1 else "were"
+            edits = f", and {count:,} edit{'s' * (count > 1)} {were} made again"
         if idle := len(records) - count:
             edits += f", and {idle:,} found nothing to do"
         common = len(before.intersection(core.target.first.names))

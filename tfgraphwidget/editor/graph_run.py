@@ -56,13 +56,10 @@ class GraphRun:
         A result that the edits, oldest first, have removed is none.
         """
         signature = self.source.signature
-        outputs = (
-            self.body.returns
-            if self.is_body
-            else {}
-            if signature is None
-            else dict(signature.outputs)
-        )
+        if self.is_body:
+            outputs = self.body.returns
+        else:
+            outputs = {} if signature is None else dict(signature.outputs)
         now = edits.track_boundary((), outputs, patches)[1]
         remaining = {
             key: tensor for key, tensor in now.items() if split_tensor(tensor)[0] in self.index.ids

@@ -146,9 +146,9 @@ class Inspection:
         place = sessions.current_values.ValueContext(
             core.source, core.target.index, body, core.executor.value_readers
         )
-        constant = (
-            fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
-        )
+        constant = fixed if op is None else None
+        if op is not None and index.types[op] in CONSTANTS:
+            constant = index.nodes[op]
         if constant is not None:
             return sessions.current_values.constant_value(
                 constant, largest or sessions.current_values.LARGEST_WHOLE

@@ -33,9 +33,9 @@ _INSTEAD = either(
     "editor.to_module().layer() is the edited model as one Keras layer.",
     "Export saves the edited one.",
 )
-_BATCH = 2
+_BATCH = 2  # rows of an input whose batch size is unknown
 _NUMBERS = ("float16", "float32", "float64")
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-3  # relative and absolute, for float16 too
 
 
 def edited_model(executor: EditExecutor) -> KerasModel:

@@ -102,20 +102,18 @@ def save(
             "a frozen "
             "graph; " + in_cell("give frozen=True too, or call freeze(inline=True) before.")
         )
+    given_options = {
+        name: value for name, value in options.items() if value and name not in _OWN_FIELDS
+    }
     settings = export.SaveSettings(
         frozen=frozen,
         inline=frozen and inline is not False,
         lower_control_flow=lower_control_flow,
         verify=verify,
-        feeds={
-            key if isinstance(key, str) else core.arguments.names(key)[0]: value
-            for key, value in feeds.items()
-        },
+        feeds={_tensor_name(core, key): value for key, value in feeds.items()},
         tags=_tags(options.get("tags")),
         signature=None if signatures is not None else str(signature or ""),
-        options={
-            name: value for name, value in options.items() if value and name not in _OWN_FIELDS
-        },
+        options=given_options,
         seconds=export.DEFAULT_SECONDS if seconds is None else float(seconds),
     )
     saved, is_folder = Path(path), str(path).endswith("/")
@@ -168,20 +166,20 @@ def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]
 
 def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tuple[str, ...]:
     """A sentence on what is broken in a written file, and one on what blocks its import."""
-    errors = [
-        finding
-        for finding in findings
-        if not is_repaired
-        or (finding.code != "missing-colocations" and OUTPUT_SHAPES not in finding.sentence)
-    ]
+    errors = list(findings)
+    if is_repaired:
+        errors = [error for error in errors if not _is_repaired_by_import(error)]
     if not errors:
         return ()
-    more = (
-        f" There are {len(errors) - 1:,} more of these" + either(": editor.lint().", ".")
-        if len(errors) > 1
-        else ""
-    )
-    return ("What is broken in the file is written again: " + errors[0].sentence + more,)
+    sentence = "What is broken in the file is written again: " + errors[0].sentence
+    if len(errors) > 1:
+        sentence += f" There are {len(errors) - 1:,} more of these"
+        sentence += either(": editor.lint().", ".")
+    return (sentence,)
+
+
+def _is_repaired_by_import(finding: Finding) -> bool:
+    return finding.code == "missing-colocations" or OUTPUT_SHAPES in finding.sentence
 
 
 def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
@@ -226,13 +224,19 @@ def _check_numbers(timeout: object, opset: object) -> None:
         )
 
 
+def _tensor_name(core: EditorCore, key: TensorKey) -> str:
+    """The name of a tensor that the user feeds."""
+    return key if isinstance(key, str) else core.arguments.names(key)[0]
+
+
 def _tags(tags: object) -> tuple[str, ...]:
     """The tags that the user gave, each once; empty for None. Raises InvalidArgument."""
     if tags is None:
         return ()
-    tag_names = (
-        (tags,) if isinstance(tags, str) else tuple(tags) if isinstance(tags, Iterable) else ()
-    )
+    if isinstance(tags, str):
+        tag_names: list[object] = [tags]
+    else:
+        tag_names = list(tags) if isinstance(tags, Iterable) else []
     if not tag_names or not all(isinstance(tag, str) and tag for tag in tag_names):
         raise InvalidArgument(
             "tags",

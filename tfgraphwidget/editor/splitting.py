@@ -54,7 +54,7 @@ class HasCore(Protocol):
 E = TypeVar("E", bound=HasCore)
 Tensor = tuple[int, int]
 Names = tuple[str, ...]
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-5  # between the whole graph and its parts, relative
 
 
 @dataclass(frozen=True)

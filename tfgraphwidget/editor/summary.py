@@ -19,11 +19,13 @@ from tfgraphwidget.graph import GraphIndex, needed_placeholders, pairs, shape_te
 from tfgraphwidget.naming import count_text, escape, split_tensor
 from tfgraphwidget.sentences import in_cell
 
-_MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12
-"""Lines of each section: with one for what is left out, a head and the 7 others they are at most
-60.
-"""
-_MOST_TYPES = 10
+# Lines of each section: with one for what is left out, a head and the 7 others they are at most 60.
+_MOST_NOTICES = 4
+_MOST_SIGNATURES = 6
+_MOST_ENDS = 6  # inputs, and as many outputs
+_MOST_SCOPES = 12
+_MOST_FINDINGS = 12
+_MOST_TYPES = 10  # of ops, in one line
 _LONGEST = 160  # characters of a line
 
 

@@ -15,6 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
@@ -30,7 +31,7 @@ from tfgraphwidget.edits.patch import (
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression
-from tfgraphwidget.naming import function_name, identifier, tensorflow_name
+from tfgraphwidget.naming import count_text, function_name, identifier, tensorflow_name
 from tfgraphwidget.sentences import drawn_shape
 
 if TYPE_CHECKING:
@@ -113,17 +114,19 @@ class Edits:
         done = [report for report in reports if report]
         if any(not report.renamed for report in done):
             renamed = {}  # of several kinds of edits a report counts the ops
+        losses = (report.lost for report in reports)
+        notes = (report.notes for report in done or reports)
         return cls(
             added=tuple(added),
             removed=tuple(removed),
             changed=tuple(changed),
             shapes=tuple(shape for shape in shapes.values() if shape.before != shape.after),
-            lost=tuple(dict.fromkeys(loss for report in reports for loss in report.lost)),
-            notes=tuple(dict.fromkeys(note for report in done or reports for note in report.notes)),
-            constants=tuple(constant for report in reports for constant in report.constants),
+            lost=tuple(dict.fromkeys(chain.from_iterable(losses))),
+            notes=tuple(dict.fromkeys(chain.from_iterable(notes))),
+            constants=tuple(chain.from_iterable(report.constants for report in reports)),
             renamed=tuple((old, new) for new, old in renamed.items()),
-            replaced=tuple(match for report in reports for match in report.replaced),
-            skipped=tuple(match for report in reports for match in report.skipped),
+            replaced=tuple(chain.from_iterable(report.replaced for report in reports)),
+            skipped=tuple(chain.from_iterable(report.skipped for report in reports)),
             is_nothing=not done,
         )
 
@@ -147,11 +150,8 @@ def counts_text(report: Edits) -> str:
     ('1 op added, 2 ops removed', 'no op changed')
     """
     kinds = ((report.added, "added"), (report.removed, "removed"), (report.changed, "changed"))
-    counts = [(len(names), done) for names, done in kinds if names]
-    return (
-        ", ".join(f"{count:,} op{'s' * (count > 1)} {done}" for count, done in counts)
-        or "no op changed"
-    )
+    counts = [f"{count_text(len(names), 'op')} {done}" for names, done in kinds if names]
+    return ", ".join(counts) or "no op changed"
 
 
 def match_texts(report: Edits) -> tuple[str, ...]:
@@ -195,11 +195,11 @@ def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
     return f"renamed {old!r} to {new!r}" + (f", {len(pairs):,} ops" if len(pairs) > 1 else "")
 
 
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # where a word begins in a class's name
 _MOST = 5  # shapes, and reasons of one kind, in a report
+# Names that a script has for something else than the result of an edit.
 _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
-# A larger array is printed as the name of a variable that the person has.
-_MOST_NUMBERS = 16
+_MOST_NUMBERS = 16  # of an array in code; a larger one is the name of a variable that users have
 _Value = TypeVar("_Value", bound="DataclassInstance")
 
 
@@ -422,11 +422,12 @@ def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> 
     parts: list[str] = []
     for field in dataclasses.fields(command):
         value, operand = getattr(command, field.name), operands[field.name]
-        usual = value is field.default or (
-            isinstance(value, str | int | tuple) and value == field.default
-        )
+        # An array has no truth value when it is compared.
+        is_comparable = isinstance(value, str | int | tuple)
+        is_default = value is field.default or (is_comparable and value == field.default)
         other = operand.required_without
-        if usual and not operand.is_required and not (other and getattr(command, other) is None):
+        is_required = operand.is_required or (other and getattr(command, other) is None)
+        if is_default and not is_required:
             continue
         if operand.is_positional:
             parts += map(literal, value)
@@ -446,11 +447,8 @@ def _field_text(value: object, operand: Operand, writer: ValueWriter, name: str)
     if operand.is_function and callable(value):
         return writer.function(value)
     if operand.is_dict and isinstance(value, tuple) and not any(isinstance(x, str) for x in value):
-        return (
-            "{"
-            + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value)
-            + "}"
-        )
+        items = [f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value]
+        return "{" + ", ".join(items) + "}"
     return literal(value, name, writer)
 
 
@@ -478,4 +476,5 @@ def literal(value: object, name: str = "", writer: ValueWriter | None = None) ->
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
         return f"complex({literal(value.real)}, {literal(value.imag)})"
     text = repr(value)
-    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
+    is_in_single_quotes = text[0] == "'" and '"' not in text
+    return f'"{text[1:-1]}"' if is_in_single_quotes else text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import by_new_name, split_tensor
 from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
 
 # What a context is called, and the tensors outside that it hangs on.
@@ -149,12 +149,11 @@ def _join(
 
 
 def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef | None:
+    """What of a context names old ops, with their new names; None where none of it does, or where
+    its pivot is one of them.
+    """
     if split_tensor(context.pivot_name)[0] in names:
         return None
-
-    def new(name: str) -> str:
-        op, port = split_tensor(name)
-        return name if op not in names else names[op] + ("" if port is None else f":{port}")
 
     def is_new(name: str) -> bool:
         return split_tensor(name)[0] in names
@@ -162,18 +161,19 @@ def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef |
     copy = _empty_copy(context)
     external = context.values_def.external_values.items()
     copy.values_def.values.extend(
-        new(value) for value in context.values_def.values if is_new(value)
+        by_new_name(value, names) for value in context.values_def.values if is_new(value)
     )
-    copy.values_def.external_values.update(
-        {new(outer): new(inner) for outer, inner in external if is_new(outer) or is_new(inner)}
-    )
+    for outside, inside in external:
+        if is_new(outside) or is_new(inside):
+            new_outside, new_inside = (by_new_name(name, names) for name in (outside, inside))
+            copy.values_def.external_values[new_outside] = new_inside
     for inner in nested_contexts(context):
         nested = _with_new_ops(inner, names)
         if nested is not None:
             _set_content(copy.nested_contexts.add(), nested)
     for field, value in context.ListFields():
         if field.name in _LOOP_ENDS:
-            getattr(copy, field.name)[:] = map(new, value)
+            getattr(copy, field.name)[:] = [by_new_name(name, names) for name in value]
     is_touched = copy.values_def.values or copy.values_def.external_values or copy.nested_contexts
     return copy if is_touched else None
 

@@ -297,14 +297,13 @@ class Patch:
     @property
     def new_state(self) -> dict[str, Any]:
         """The live variables and tensors that new ops represent, by op."""
-        there = {node.name for node in self.add.nodes}
+        objects: dict[str, Any] = {}
         traced = {} if self.traced is None else self.traced.captured
-        objects_by_name = (
-            {f"{self.scopes[0]}/{name}": live for name, live in traced.items()} if traced else {}
-        )
-        return {
-            name: live for name, live in (*objects_by_name.items(), *self.captured) if name in there
-        }
+        for name, live in traced.items():
+            objects[f"{self.scopes[0]}/{name}"] = live
+        objects |= dict(self.captured)
+        added = {node.name for node in self.add.nodes}
+        return {name: live for name, live in objects.items() if name in added}
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:
@@ -342,24 +341,20 @@ class Patch:
             return self
         if self.changed:  # what is changed back does not read any more what is removed
             index = apply_patch(index, replace(self, remove=Change(), shapes=()))
-        removed = _dependents(
-            index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids)
-        )
-        dependents, own = removal_of(index, removed), self.remove
-        there = set(own.members)  # a collection may have an entry twice
-        members = (*own.members, *(member for member in dependents.members if member not in there))
-        started = (
-            *own.runners,
-            *(runner for runner in dependents.runners if runner not in own.runners),
-        )
-        functions = _uncalled_functions(index, removed, own.functions)
+        own = self.remove
+        ops = [index.ids[node.name] for node in own.nodes if node.name in index.ids]
+        removed = _dependents(index, ops)
+        dependents = removal_of(index, removed)
+        own_members = set(own.members)  # a collection may have an entry twice
+        members = [member for member in dependents.members if member not in own_members]
+        runners = [runner for runner in dependents.runners if runner not in own.runners]
         remove = replace(
             dependents,
-            members=members,
+            members=(*own.members, *members),
             # Its own have boundaries and tensors from outside, too.
             contexts=(*own.contexts, *dependents.contexts),
-            runners=started,
-            functions=functions,
+            runners=(*own.runners, *runners),
+            functions=_uncalled_functions(index, removed, own.functions),
             gradients=own.gradients,
         )
         return replace(self, remove=remove)
@@ -378,11 +373,16 @@ def removal_of(index: GraphIndex, ops: Collection[int]) -> Change:
     )
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
-    same, entries = {name: name for name in names}, index.extras
-    has_contexts = not V1_CONTROL_FLOW.isdisjoint(index.kinds[0])
-    contexts = rename_contexts(entries.contexts(), same, {}) if has_contexts else ()
+    same_names = {name: name for name in names}
+    contexts: tuple[ContextDef, ...] = ()
+    if not V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
+        contexts = rename_contexts(index.extras.contexts(), same_names, {})
     return Change(
-        nodes, members, variables, contexts, queue_runners.rename_runners(entries.runners(), same)
+        nodes=nodes,
+        members=members,
+        variables=variables,
+        contexts=contexts,
+        runners=queue_runners.rename_runners(index.extras.runners(), same_names),
     )
 
 
@@ -392,9 +392,8 @@ def _uncalled_functions(
     """The functions that have no caller after some ops are removed."""
     if not functions:
         return ()
-    reachable = index.reachable_functions(
-        (node for i, node in enumerate(index.nodes) if i not in ops)
-    )
+    remaining = (node for i, node in enumerate(index.nodes) if i not in ops)
+    reachable = index.reachable_functions(remaining)
     return tuple(function for function in functions if function.signature.name not in reachable)
 
 
@@ -405,12 +404,11 @@ def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool =
     if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
     after = apply_patch(index, patch)
-    before, now = (graph.reachable_functions() for graph in (index, after))
-    names = sorted(index.functions) if every else before
-    uncalled = tuple(index.extras.function(name) for name in names if name not in now)
-    return replace(
-        patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled))
-    )
+    called_before, called = index.reachable_functions(), after.reachable_functions()
+    candidates = sorted(index.functions) if every else called_before
+    uncalled = [index.extras.function(name) for name in candidates if name not in called]
+    functions = (*patch.remove.functions, *uncalled)
+    return replace(patch, remove=replace(patch.remove, functions=functions))
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
@@ -460,8 +458,9 @@ def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
         consumers = index.consumer_lists[i] + index.control_consumer_lists[i]
         if consumers and removed.issuperset(consumers) and index.types[i] not in HANDLES:
             # A Saver's file name is a placeholder with a default.
-            stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
-            removed |= set() if stays else {i}
+            is_input = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
+            if not is_input:
+                removed.add(i)
     return removed
 
 
@@ -479,31 +478,24 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
     add, removed_members = patch.add, set(patch.remove.members)
     if patch.renamed and patch.remove.nodes:
         return _apply_renames(index, patch)
-    function_names = {function.signature.name for function in patch.remove.functions}
-    if add.nodes or add.members or removed_members or add.functions or function_names:
-        functions = (index.functions - function_names) | {
-            function.signature.name for function in add.functions
-        }
-        removed_handles = {v.handle for v in patch.remove.variables}
-        variables = (
-            *(v for v in index.variable_defs if v.handle not in removed_handles),
-            *add.variables,
-        )
+    new_functions = {function.signature.name: function for function in add.functions}
+    removed_functions = {function.signature.name for function in patch.remove.functions}
+    if add.nodes or add.members or removed_members or new_functions or removed_functions:
         index = index.with_new_nodes(
-            add.nodes, _collections(index, patch, removed_members), variables, functions
+            add.nodes,
+            _collections(index, patch, removed_members),
+            _variable_defs(index, patch),
+            (index.functions - removed_functions).union(new_functions),
         )
-        if add.functions:
+        if new_functions:
             index = replace(
                 index,
                 extras=with_functions(index.extras, add.functions, add.gradients),
-                typing=index.typing.with_functions(
-                    {each.signature.name: each for each in add.functions}
-                ),
+                typing=index.typing.with_functions(new_functions),
             )
-        if function_names:
-            index = replace(
-                index, reserved=index.reserved | {name.lower() for name in function_names}
-            )
+        if removed_functions:
+            reserved = index.reserved | {name.lower() for name in removed_functions}
+            index = replace(index, reserved=reserved)
     index = _apply_node_changes(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
@@ -517,31 +509,34 @@ def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
     changed = {index.ids[edited.name]: edited.after for edited in patch.changed}
     for op, port, _, shape in patch.shapes:
         at = index.ids.get(op)
-        node = None if at is None else changed.get(at, index.nodes[at])
-        if node is not None and port < len(
-            node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()
-        ):
+        if at is None:
+            continue
+        node = changed.get(at, index.nodes[at])
+        if OUTPUT_SHAPES in node.attr and port < len(node.attr[OUTPUT_SHAPES].list.shape):
             new = with_output_shape(node, port, shape)
             if new is not node:  # copies list the shapes of their originals already
-                changed[index.ids[op]] = new
+                changed[at] = new
     return index.with_changed_nodes(changed) if changed else index
 
 
 def _apply_renames(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after a patch that only gives ops other names and changes who names them."""
     new = {node.name: node for node in patch.add.nodes}
-    removed_handles = {v.handle for v in patch.remove.variables}
     index = replace(
         index,
         collections=_collections(index, patch, set(patch.remove.members)),
-        variable_defs=(
-            *(v for v in index.variable_defs if v.handle not in removed_handles),
-            *patch.add.variables,
-        ),
+        variable_defs=_variable_defs(index, patch),
     )
     index = index.with_renamed_nodes({index.ids[old]: new[name] for old, name in patch.renamed})
     index = _apply_node_changes(index, patch)
     return index.with_shapes(patch.new_shapes) if patch.shapes else index
+
+
+def _variable_defs(index: GraphIndex, patch: Patch) -> tuple[VariableDef, ...]:
+    """The variables after a patch."""
+    removed_handles = {variable.handle for variable in patch.remove.variables}
+    remaining = [v for v in index.variable_defs if v.handle not in removed_handles]
+    return (*remaining, *patch.add.variables)
 
 
 def _collections(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tfgraphwidget.messages import copy_of
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import by_new_name, split_tensor
 from tfgraphwidget.tf_types import QueueRunnerDef
 
 
@@ -24,8 +24,8 @@ def rename_runners(
 
 def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | None:
     def new(name: str) -> str:
-        op, port = split_tensor(name)
-        return names[op] + ("" if port is None else f":{port}") if op in names else ""
+        """The new name of an op or tensor; "" for one that is not copied."""
+        return by_new_name(name, names) if split_tensor(name)[0] in names else ""
 
     copy = copy_of(runner)
     copy.queue_name = new(runner.queue_name)

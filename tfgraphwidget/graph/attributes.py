@@ -89,8 +89,8 @@ _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors,
 _UNREAD_ARGUMENT = "___redundant_placeholder"
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _MOST_REPEATED = 1 << 20  # bytes of a tensor of which not all elements are stored
-_LONGEST = 80
-_MOST_ELEMENTS = 6
+_LONGEST = 80  # characters of an attribute
+_MOST_ELEMENTS = 6  # of a constant that is written out
 
 
 def _shape_of_weight(node: NodeDef) -> tuple[int, ...] | None:
@@ -369,11 +369,9 @@ def bytes_text(value: bytes, longest: int) -> str:
 
 
 def _shape_text(proto: TensorShapeProto) -> str:
-    return shape_text(
-        None
-        if proto.unknown_rank
-        else tuple(None if d.size < 0 else int(d.size) for d in proto.dim)
-    )
+    if proto.unknown_rank:
+        return shape_text(None)
+    return shape_text(tuple(None if d.size < 0 else int(d.size) for d in proto.dim))
 
 
 def _tensor_text(proto: TensorProto) -> str:
@@ -387,15 +385,18 @@ def _tensor_text(proto: TensorProto) -> str:
 
 
 def _elements(proto: TensorProto, dtype: str) -> str:
-    values = {
-        f.name: list(v)
-        for f, v in proto.ListFields()
-        if f.name.endswith("_val") and f.name != "half_val"
-    }
-    elements = next(iter(values.values()), [])
+    """The elements of a constant, as a list; "" for none, or of a dtype that numpy lacks."""
+    values = [
+        list(value)
+        for field, value in proto.ListFields()
+        if field.name.endswith("_val") and field.name != "half_val"
+    ]
+    elements = values[0] if values else []
     if proto.tensor_content:
         try:
             elements = np.frombuffer(proto.tensor_content, dtype).tolist()
         except (TypeError, ValueError):  # bfloat16 and its like, or a damaged file
             elements = []
-    return str([round(v, 7) if isinstance(v, float) else v for v in elements]) if elements else ""
+    if not elements:
+        return ""
+    return str([round(v, 7) if isinstance(v, float) else v for v in elements])

@@ -40,17 +40,21 @@ def output_axes(
         is_of_model: Whether an op of its kind is in the model too.
     """
     kind = index.types[op].removeprefix(ONNX_PREFIX)
-    rank = None if (shape := index.shape(op, 0)) is None else len(shape)
+    shape = index.shape(op, 0)
+    rank = None if shape is None else len(shape)
+    is_same = all(axes == SAME for axes in sources)
     if rank is not None and rank <= 1:
         # The shape of a tensor has its axes as elements.
-        return None if kind == "Shape" and any(axes != SAME for axes in sources) else SAME
+        return None if kind == "Shape" and not is_same else SAME
     if kind in KEEP_AXES:
-        return sources[0] if len(set(sources)) == 1 else SAME if not sources else None
+        if not sources:
+            return SAME
+        return sources[0] if len(set(sources)) == 1 else None
     if kind in TRANSPOSING and not is_of_model and len(sources) == 1:
-        order = _order(index, op, rank, to_channels_first=sources[0] == SAME)
-        if order is not None:
-            return _turned_further(order, sources[0])
-    if all(axes == SAME for axes in sources):
+        permutation = _permutation(index, op, rank, to_channels_first=is_same)
+        if permutation is not None:
+            return _transpose(permutation, sources[0])
+    if is_same:
         return SAME
     if not kind.startswith(_MOVED):
         return SAME if is_of_model else None  # that of the model reads the same
@@ -67,8 +71,8 @@ def image_axes(op: NodeDef, rank: int) -> Axes | None:
     """
     if op.op not in WITH_DATA_FORMAT or rank < IMAGE_AXES:
         return None
-    comes_first = op.attr["data_format"].s.startswith(b"NC") if "data_format" in op.attr else False
-    return SAME if comes_first else (0, *range(2, rank), 1)
+    is_channels_first = "data_format" in op.attr and op.attr["data_format"].s.startswith(b"NC")
+    return SAME if is_channels_first else (0, *range(2, rank), 1)
 
 
 def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) -> Axes | None:
@@ -94,32 +98,34 @@ def model_shape(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]
     return [shape[axis] for axis in axes] if axes and len(axes) == len(shape) else shape
 
 
-def _order(index: GraphIndex, op: int, rank: int | None, *, to_channels_first: bool) -> Axes | None:
-    """The order in which an operator has the axes of what it reads; None for another one. With one
-    channel a converter writes a transposition as a new shape.
+def _permutation(
+    index: GraphIndex, op: int, rank: int | None, *, to_channels_first: bool
+) -> Axes | None:
+    """The permutation of axes that a Transpose, or a Reshape which does the same, applies to its
+    input; None where there is none. With one channel a converter writes a Transpose as a Reshape.
     """
     if rank is None:
         return None
     if index.types[op] == f"{ONNX_PREFIX}Transpose":
-        order = tuple(index.nodes[op].attr["perm"].list.i) or tuple(range(rank))[::-1]
-        return order if sorted(order) == [*range(rank)] else None
-    shapes = index.shape(index.input_lists[op][0], 0), index.shape(op, 0)
-    if shapes[0] is None or shapes[1] is None or len(shapes[0]) != rank or rank < IMAGE_AXES:
+        permutation = tuple(index.nodes[op].attr["perm"].list.i) or tuple(range(rank))[::-1]
+        return permutation if sorted(permutation) == [*range(rank)] else None
+    before, after = index.shape(index.input_lists[op][0], 0), index.shape(op, 0)
+    if before is None or after is None or len(before) != rank or rank < IMAGE_AXES:
         return None
-    channels_first = (0, rank - 1, *range(1, rank - 1))
-    order = channels_first if to_channels_first else (0, *range(2, rank), 1)
-    is_moved = [shapes[0][axis] for axis in order] == [*shapes[1]]
-    # Nothing but axes of one element may have moved past others.
-    longer = [[size for size in shape[1:] if size != 1] for shape in shapes if shape is not None]
-    return order if is_moved and longer[0] == longer[1] else None
+    channels_first, channels_last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+    permutation = channels_first if to_channels_first else channels_last
+    is_transposed = [before[axis] for axis in permutation] == [*after]
+    # A Reshape keeps the elements where they are: only axes of size 1 may move past others.
+    keeps_order = [n for n in before[1:] if n != 1] == [n for n in after[1:] if n != 1]
+    return permutation if is_transposed and keeps_order else None
 
 
-def _turned_further(order: Axes, source: Axes | None) -> Axes | None:
-    """The order of a tensor that has the axes of another one in an order, of which this is one."""
-    if source is None or (source and len(source) != len(order)):
+def _transpose(permutation: Axes, source: Axes | None) -> Axes | None:
+    """The order of a transposed tensor's axes, from that of the tensor before."""
+    if source is None or (source and len(source) != len(permutation)):
         return None
-    same = tuple(range(len(order)))
-    axes = tuple(order.index(axis) for axis in source or same)
+    same = tuple(range(len(permutation)))
+    axes = tuple(permutation.index(axis) for axis in source or same)
     return SAME if axes == same else axes
 
 

@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_Item = TypeVar("_Item")
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
 _MOST_LINES = 60  # that are printed: what one screen shows
@@ -44,12 +46,14 @@ DifferenceKind = Literal["names", "attributes", "shapes", "values", "devices", "
 DIFFERS = ("", "added", "changed", "removed", "renamed")
 """How an op may differ, by the number that a drawing has for it."""
 _SHAPES = frozenset({"attr shape", "attr output_shapes", "attr shapes"})
-_KEY, _BESIDE, _FRAME = "shared_name", "_class", "frame_name"
 _NUMBERS = re.compile(r"_?\d+")  # of functions and layers, which TensorFlow and Keras count
-FUNCTIONS_CONSUMER = (
-    12  # min_consumer of graphs with functions; all of TensorFlow read it since 2015
-)
-_VALUE = "value"  # of a constant
+# min_consumer of graphs with functions; all of TensorFlow read it since 2015
+FUNCTIONS_CONSUMER = 12
+# Attributes
+_KEY = "shared_name"
+_COLOCATION = "_class"
+_FRAME = "frame_name"
+_VALUE = "value"
 
 
 class ChangedValue(NamedTuple):
@@ -251,41 +255,31 @@ class Difference:
     @property
     def rest(self) -> Difference:
         """The differences that are not explained."""
-        if not (self.explained or self.inside):
+        explained = self.explained
+        if not (explained or self.inside):
             return self
-        added = {name for each in self.explained for name in each.added}
-        removed = {name for each in self.explained for name in each.removed}
-        details = {
-            (op.was, detail)
-            for each in self.explained
-            for op in each.changed
-            for detail in op.details
-        }
-        renamed = {pair for each in self.explained for pair in each.renamed}
-        functions = {
-            name
-            for each in self.explained
-            for name in (*each.functions_added, *each.functions_removed)
+        explained_details = {
+            (op.was, detail) for each in explained for op in each.changed for detail in op.details
         }
         changed = (
-            op._replace(details=tuple(d for d in op.details if (op.was, d) not in details))
+            op._replace(
+                details=tuple(d for d in op.details if (op.was, d) not in explained_details)
+            )
             for op in self.changed
         )
+        functions = [(*each.functions_added, *each.functions_removed) for each in explained]
+        inside = (each._replace(difference=each.difference.rest) for each in self.inside)
         return replace(
             self,
-            added=tuple(name for name in self.added if name not in added),
-            removed=tuple(name for name in self.removed if name not in removed),
+            added=_without(self.added, (each.added for each in explained)),
+            removed=_without(self.removed, (each.removed for each in explained)),
             changed=tuple(op for op in changed if op.details),
-            renamed=tuple(pair for pair in self.renamed if pair not in renamed),
+            renamed=_without(self.renamed, (each.renamed for each in explained)),
             functions=self.functions._replace(
-                added=tuple(name for name in self.functions.added if name not in functions),
-                removed=tuple(name for name in self.functions.removed if name not in functions),
+                added=_without(self.functions.added, functions),
+                removed=_without(self.functions.removed, functions),
             ),
-            inside=tuple(
-                each._replace(difference=inner)
-                for each in self.inside
-                if (inner := each.difference.rest)
-            ),
+            inside=tuple(each for each in inside if each.difference),
             explained=(),
         )
 
@@ -299,21 +293,18 @@ class Difference:
         """
         if not kinds:
             return self
+        inside = (each._replace(difference=each.difference.without(kinds)) for each in self.inside)
+        explained = (
+            each._replace(changed=_without_details(each.changed, kinds)) for each in self.explained
+        )
         return replace(
             self,
             changed=_without_details(self.changed, kinds),
             renamed=() if "names" in kinds else self.renamed,
             values=() if "values" in kinds else self.values,
             versions=() if "versions" in kinds else self.versions,
-            inside=tuple(
-                each._replace(difference=inner)
-                for each in self.inside
-                if (inner := each.difference.without(kinds))
-            ),
-            explained=tuple(
-                each._replace(changed=_without_details(each.changed, kinds))
-                for each in self.explained
-            ),
+            inside=tuple(each for each in inside if each.difference),
+            explained=tuple(explained),
         )
 
     def ops(self, index: GraphIndex) -> dict[str, Mask]:
@@ -343,20 +334,21 @@ class Difference:
         """
         most = Counter(renamed_parts(*pair) for pair in self.renamed).most_common(1)
         whole = most[0][0] if most and most[0][1] > ops / 2 else None
-        alone, own, name = (
-            ("added", self.added, "name") if is_after else ("removed", self.removed, "was")
-        )
-        new_names = {after: before for before, after in self.renamed}
-        called = (each.path[0].partition(":")[0] for each in self.inside)
-        kinds = {
-            "renamed": (pair[is_after] for pair in self.renamed if renamed_parts(*pair) != whole),
-            "changed": (
-                *(getattr(op, name) for op in self.changed),
-                *(op if is_after else new_names.get(op, op) for op in called),
-            ),
-            alone: own,
-        }
-        return {op: DIFFERS.index(kind) for kind, names in kinds.items() for op in names}
+        kinds: dict[str, str] = {}
+        for pair in self.renamed:
+            if renamed_parts(*pair) != whole:
+                kinds[pair[is_after]] = "renamed"
+        for op in self.changed:
+            kinds[op.name if is_after else op.was] = "changed"
+        old_names = {after: before for before, after in self.renamed}
+        for each in self.inside:
+            name = each.path[0].partition(":")[0]
+            kinds[name if is_after else old_names.get(name, name)] = "changed"
+        if is_after:
+            kinds |= dict.fromkeys(self.added, "added")
+        else:
+            kinds |= dict.fromkeys(self.removed, "removed")
+        return {name: DIFFERS.index(kind) for name, kind in kinds.items()}
 
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function
@@ -467,6 +459,12 @@ class Difference:
             left_out = len(lines) - _MOST_LINES + 1
             lines[_MOST_LINES - 1 :] = [f"and {left_out:,} more lines: .table() has all"]
         return "\n".join(lines)
+
+
+def _without(items: Iterable[_Item], groups: Iterable[Iterable[_Item]]) -> tuple[_Item, ...]:
+    """The items that are in none of the groups."""
+    in_a_group = {item for group in groups for item in group}
+    return tuple(item for item in items if item not in in_a_group)
 
 
 def _without_details(
@@ -731,23 +729,18 @@ class GraphComparison:
         """
         there = set(self.pair)
         inside = tuple(self._inside())
-        changed = tuple(self.changed_ops())
+        changed = tuple(self.changed_ops())  # after `inside`: those that call compared functions
+        renamed = [p for p in self.renamed.items() if not self._is_numbered_argument(p)]
+        explainer = Explainer(self.matched, changed, self._arguments, self._readers)
         return Difference(
             added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
             removed=tuple(
                 name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
             ),
             changed=changed,
-            explained=Explainer(
-                self.matched, changed, self._arguments, self._readers
-            ).explanations(),
+            explained=explainer.explanations(),
             pairs=tuple(self._pairs()),
-            renamed=tuple(
-                sorted(
-                    (pair for pair in self.renamed.items() if not self._is_numbered_argument(pair)),
-                    key=lambda pair: self.after.ids[pair[1]],
-                )
-            ),
+            renamed=tuple(sorted(renamed, key=lambda pair: self.after.ids[pair[1]])),
             functions=self._functions(whole_library=whole_library),
             inside=inside,
         )
@@ -773,66 +766,78 @@ class GraphComparison:
         """
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
-        is_made = is_converted(self.before) != is_converted(self.after)  # with results of its own
-        around = {renamed_parts(*pair) for pair in self.renamed.items()}
-        one, other = self.attributes
         for i, j in enumerate(self.pair):
             references = (
                 called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
             )
-            functions_before = {reference.label: reference for reference in references}
-            for was in (
-                called_functions(self.before.nodes[i], self.before.functions)
-                if functions_before
-                else ()
-            ):
-                now = functions_before.get(was.label)
-                if now is None or (
-                    was.function == now.function and self.before.extras is self.after.extras
-                ):
+            if not references:
+                continue
+            functions_after = {reference.label: reference for reference in references}
+            for was in called_functions(self.before.nodes[i], self.before.functions):
+                now = functions_after.get(was.label)
+                if now is None:
                     continue
-                pair = was.function, now.function
-                if pair in self._compared or one.function(pair[0]) == other.function(pair[1]):
-                    self._compared.add(pair)
-                    self._entered.add((j, was.label.partition("[")[0]))
+                bodies = self._bodies_to_compare(i, j, was, now)
+                if bodies is None:
                     continue
-                try:
-                    bodies = (
-                        self._bodies[0](self.before, i, was),
-                        self._bodies[1](self.after, j, now),
-                    )
-                except GraphEditError:  # a damaged function is another one, and no more can be said
-                    continue
-                self._compared.add(pair)
-                self._entered.add((j, was.label.partition("[")[0]))
-                label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
-                one_body, other_body = bodies
-                # Others than as many have other places.
-                is_paired = len(one_body.arguments) == len(other_body.arguments)
-                places = zip(*(one_body.arguments, other_body.arguments), strict=is_paired)
-                arguments = dict(places) if is_paired else {}
-                comparison = GraphComparison(
-                    match_graphs(one_body.graph, other_body.graph, arguments),
-                    *(self._bodies, self._compared, self._assets, arguments),
-                )
-                changes = comparison.difference(whole_library=False)
-                results = () if is_made else self._results(pair, bodies, comparison.renamed)
-                changes = replace(
-                    changes,
-                    changed=(*changes.changed, *results),
-                    renamed=tuple(
-                        pair for pair in changes.renamed if renamed_parts(*pair) not in around
-                    ),
-                )
-                if (
-                    changes.added
-                    or changes.removed
-                    or changes.changed
-                    or changes.renamed
-                    or changes.functions
-                ):
-                    yield Inside((label,), replace(changes, inside=()))
+                label = self.after.names[j] + (f":{was.label}" if len(functions_after) > 1 else "")
+                changes = self._body_difference((was.function, now.function), bodies)
+                alone = replace(changes, inside=())
+                if alone:
+                    yield Inside((label,), alone)
                 yield from (Inside((label, *each.path), each.difference) for each in changes.inside)
+
+    def _bodies_to_compare(
+        self, i: int, j: int, was: FunctionRef, now: FunctionRef
+    ) -> tuple[CalledBody, CalledBody] | None:
+        """The bodies of two functions that op i of `before` and op j of `after` call; None where
+        these are equal, were compared before, or cannot be read.
+        """
+        assert self._bodies is not None
+        if was.function == now.function and self.before.extras is self.after.extras:
+            return None
+        functions = was.function, now.function
+        one, other = self.attributes
+        bodies = None
+        if functions not in self._compared and (
+            one.function(was.function) != other.function(now.function)
+        ):
+            open_before, open_after = self._bodies
+            try:
+                bodies = open_before(self.before, i, was), open_after(self.after, j, now)
+            except GraphEditError:  # a damaged function is another one, and no more can be said
+                return None
+        self._compared.add(functions)
+        self._entered.add((j, was.label.partition("[")[0]))
+        return bodies
+
+    def _body_difference(
+        self, functions: tuple[str, str], bodies: tuple[CalledBody, CalledBody]
+    ) -> Difference:
+        """What differs in the bodies of two functions, without names that differ as those around
+        the call do.
+        """
+        before, after = bodies
+        # Arguments are paired by their places, where there are as many.
+        is_paired = len(before.arguments) == len(after.arguments)
+        arguments = dict(zip(before.arguments, after.arguments, strict=True)) if is_paired else {}
+        comparison = GraphComparison(
+            match_graphs(before.graph, after.graph, arguments),
+            self._bodies,
+            self._compared,
+            self._assets,
+            arguments,
+        )
+        changes = comparison.difference(whole_library=False)
+        changed = [*changes.changed]
+        if is_converted(self.before) == is_converted(self.after):  # else results are others
+            changed += self._results(functions, bodies, comparison.renamed)
+        renamed = (p for p in changes.renamed if renamed_parts(*p) not in self._renamed_scopes)
+        return replace(changes, changed=tuple(changed), renamed=tuple(renamed))
+
+    @cached_property
+    def _renamed_scopes(self) -> frozenset[tuple[str, str]]:
+        return frozenset(renamed_parts(*pair) for pair in self.renamed.items())
 
     def _results(
         self,
@@ -841,10 +846,9 @@ class GraphComparison:
         renamed: Mapping[str, str],
     ) -> Iterator[OpChange]:
         """The results of a function that other tensors are now; no op of the body shows it."""
-        before, after = (
-            _results_of(graph.extras.function(name), body)
-            for graph, name, body in zip((self.before, self.after), functions, bodies, strict=True)
-        )
+        was, now = functions
+        before = _results_of(self.before.extras.function(was), bodies[0])
+        after = _results_of(self.after.extras.function(now), bodies[1])
         if len(before) == len(after):
             # A call takes results by their places: their names have those of scopes in them.
             before = dict(zip(after, before.values(), strict=True))
@@ -874,14 +878,12 @@ class GraphComparison:
             yield from self._inputs(i, j)
         yield from self._controls(i, j)
         before, after = self.attributes
-        same = before.kind(i) == after.kind(j)
-        names = (
-            NAMES if same else before.explicit_values(a).keys() | after.explicit_values(b).keys()
-        )
-        for name in sorted(
-            n for n in names if (n in a.attr or n in b.attr) and (j, n) not in self._entered
-        ):
-            yield from self._attribute(name, i, j)
+        names: Collection[str] = NAMES
+        if before.kind(i) != after.kind(j):
+            names = before.explicit_values(a).keys() | after.explicit_values(b).keys()
+        for name in sorted(names):
+            if (name in a.attr or name in b.attr) and (j, name) not in self._entered:
+                yield from self._attribute(name, i, j)
 
     @cached_property
     def _savers(self) -> frozenset[int]:
@@ -896,12 +898,11 @@ class GraphComparison:
 
     def _inputs(self, i: int, j: int) -> Iterator[Detail]:
         here, there = self.before.input_tensors(i), self.after.input_tensors(j)
-        if j in self._savers and Counter((self.pair[op], port) for op, port in here) == Counter(
-            there
-        ):
-            return  # in another order, which is another one in each file
-        for slot in range(max(len(here), len(there))):
-            was, now = (side[slot] if slot < len(side) else None for side in (here, there))
+        if j in self._savers:
+            expected = Counter((self.pair[op], port) for op, port in here)
+            if expected == Counter(there):
+                return  # in another order, which is another one in each file
+        for slot, (was, now) in enumerate(zip_longest(here, there)):
             if was is None or now is None or (self.pair[was[0]], was[1]) != now:
                 yield Detail(
                     f"input {slot}", _tensor_name(self.before, was), _tensor_name(self.after, now)
@@ -930,17 +931,17 @@ class GraphComparison:
         """
         if name == _VALUE:
             return self._is_same_asset(i, j)
-        if name == _BESIDE:
-            ids, ids_now = self.before.ids, self.after.ids  # a function names ops around it
-            beside = (op for op in colocated_with(self.before.nodes[i]) if op in ids)
-            was = {self.renamed.get(op, op) for op in beside}
-            return was == {op for op in colocated_with(self.after.nodes[j]) if op in ids_now}
+        if name == _COLOCATION:
+            # Ops of a function are colocated with some around its call, too.
+            was = {op for op in colocated_with(self.before.nodes[i]) if op in self.before.ids}
+            now = {op for op in colocated_with(self.after.nodes[j]) if op in self.after.ids}
+            return {self.renamed.get(op, op) for op in was} == now
         if name == _FRAME:
             return self._is_same_frame(i, j)
-        keeps = (
-            name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
-        )
-        return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
+        if name != _KEY:
+            return False
+        keep_state = persistent_state(self.before)[i] and persistent_state(self.after)[j]
+        return bool(keep_state) and key_of(self.before, i) == key_of(self.after, j)
 
     def _is_same_frame(self, i: int, j: int) -> bool:
         """Whether two entrances lead into loops that all ops of both agree are the same."""
@@ -961,12 +962,11 @@ class GraphComparison:
 
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
-        one, other = (
-            digests.get(_only_text(node)) if digests else None
-            for node, digests in zip(
-                (self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True
-            )
-        )
+        digests_before, digests_after = self._digests
+        if not digests_before or not digests_after:
+            return False
+        one = digests_before.get(_only_text(self.before.nodes[i]))
+        other = digests_after.get(_only_text(self.after.nodes[j]))
         return one is not None and one == other
 
     def _functions(self, *, whole_library: bool) -> FunctionChanges:
@@ -974,27 +974,23 @@ class GraphComparison:
         one, other = self.attributes
         before, after = self.before.functions, self.after.functions
         if not whole_library:
-            before, after = (
-                frozenset(index.reachable_functions()) for index in (self.before, self.after)
-            )
+            before = frozenset(self.before.reachable_functions())
+            after = frozenset(self.after.reachable_functions())
         before -= {was for was, _ in self._compared}
         after -= {now for _, now in self._compared}
         both = frozenset() if self.before.extras is self.after.extras else before & after
-        digests = [
-            _by_digest(names, digester)
-            for names, digester in ((before - after, one), (after - before, other))
-        ]
+        only_before = _by_digest(before - after, one)
+        only_after = _by_digest(after - before, other)
         renamed = {
             was: now
-            for digest, names in digests[0].items()
-            for was, now in zip(names, digests[1].get(digest, ()), strict=False)
+            for digest, names in only_before.items()
+            for was, now in zip(names, only_after.get(digest, ()), strict=False)
         }
+        changed = [name for name in both if one.function(name) != other.function(name)]
         return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
             removed=tuple(sorted(before - after - renamed.keys() - self.after.functions)),
-            changed=tuple(
-                sorted(name for name in both if one.function(name) != other.function(name))
-            ),
+            changed=tuple(sorted(changed)),
             renamed=tuple(sorted(renamed.items())),
         )
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.name_scopes import Ids
 
 _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
+_BOOKKEEPING = frozenset({*ASSIGNS, *IS_INITIALIZED, *VARIABLE_READS})
+"""Ops that read a handle and may compute nothing that a model needs."""
 
 
 @cached_per_index
@@ -78,12 +80,9 @@ def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:
 
 def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
     """All handle ops of the variables that some handle ops represent, in graph order."""
-    keys = {
-        _key(node, shared_name(node) or node.name)
-        for node in (index.nodes[index.op(name)] for name in names)
-    }
+    keys = {_key(index.nodes[index.op(name)]) for name in names}
     handles = (index.nodes[i] for i, op_type in enumerate(index.types) if op_type in HANDLES)
-    return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
+    return [node.name for node in handles if _key(node) in keys]
 
 
 def first_handles(
@@ -101,10 +100,10 @@ def _first_of(
     function: Callable[[str], object],
     keys: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, int]:
-    """The number of each handle op of a variable that is used, with that of the variable's first
-    one.
+    """The first handle op of the variable that each handle op of a used variable represents, both
+    by number.
 
-    `keys` are shared_names that were read before, or names for none, by the numbers of the ops.
+    `keys` are the names in their containers of ops whose shared_name was read before.
     """
     relevant = [i for i, op_type in enumerate(op_types) if op_type in _HANDLES_AND_CALLS]
     handles = [i for i in relevant if op_types[i] in HANDLES]
@@ -115,30 +114,33 @@ def _first_of(
         names = {nodes[i].name: i for i in handles}
         unused = _Uses(nodes, names, savers).unused_handles()
         handles = [i for name, i in names.items() if name not in unused]
-    names_in_container = [
-        (keys[i] if i in keys else shared_name(nodes[i])) or nodes[i].name for i in handles
-    ]
-    first: dict[tuple[str, bytes, str], int] = {}
-    # Mostly each has a name of its own; then the container and the type, which take time to read,
-    # make no difference.
+    names_in_container = [keys.get(i) or _name_in_container(nodes[i]) for i in handles]
     counts = Counter(names_in_container)
-    return {
-        i: first.setdefault(_key(nodes[i], name), i) if counts[name] > 1 else i
-        for i, name in zip(handles, names_in_container, strict=True)
-    }
+    first_of: dict[int, int] = {}
+    first_of_key: dict[tuple[str, bytes, str], int] = {}
+    for i, name in zip(handles, names_in_container, strict=True):
+        # Mostly each has a name of its own; then the container and the type, which take time to
+        # read, make no difference.
+        first_of[i] = first_of_key.setdefault(_key(nodes[i]), i) if counts[name] > 1 else i
+    return first_of
 
 
 def _is_saver(function: Any) -> bool:
     return any(node.op in CHECKPOINT_VALUES for node in function.node_def)
 
 
-def _key(node: NodeDef, name: str) -> tuple[str, bytes, str]:
-    """The key of a variable of that name in its container: ops of one key hold one variable."""
-    return node.op.removesuffix("V2"), text_attribute(node, "container"), name
+def _name_in_container(node: NodeDef) -> str:
+    return shared_name(node) or node.name
+
+
+def _key(node: NodeDef) -> tuple[str, bytes, str]:
+    """The type, container and name of a variable: handle ops of one key represent one variable."""
+    container = text_attribute(node, "container")
+    return node.op.removesuffix("V2"), container, _name_in_container(node)
 
 
 class _Uses:
-    """The uses of variables by the ops of a graph."""
+    """The uses of variables by the ops of a graph, of whose calls `savers` save or restore them."""
 
     def __init__(
         self, nodes: Sequence[NodeDef], handles: Collection[str], savers: Collection[str]
@@ -169,17 +171,16 @@ class _Uses:
 
     def _is_bookkeeping(self, node: NodeDef) -> bool:
         """Whether an op that reads a handle computes nothing that any other op takes."""
-        is_own = (
-            node.op in ASSIGNS | IS_INITIALIZED | VARIABLE_READS and not self._consumers[node.name]
-        )
-        return is_own or node.name in self._savers
+        if node.name in self._savers:
+            return True
+        return node.op in _BOOKKEEPING and not self._consumers[node.name]
 
     def _copies_a_variable(self, assign: NodeDef, handle: str) -> bool:
         """Whether an op assigns another variable's value."""
-        at = split_input(assign.input[1])[0] if len(assign.input) > 1 else ""
+        source = split_input(assign.input[1])[0] if len(assign.input) > 1 else ""
         for _ in range(len(VARIABLE_READS)):  # a read, and an Identity after it
-            node = self._by_name.get(at)
+            node = self._by_name.get(source)
             if node is None or node.op not in VARIABLE_READS or not node.input:
                 break
-            at = split_input(node.input[0])[0]
-        return at in self._handles and at != handle
+            source = split_input(node.input[0])[0]
+        return source in self._handles and source != handle

@@ -153,12 +153,13 @@ class NodeColumns(NamedTuple):
         """The fields of messages."""
         # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
         inputs = [node.input[:] for node in nodes]
+        devices = [node.device for node in nodes]
         return cls(
-            [node.name for node in nodes],
-            [node.op for node in nodes],
-            list(chain.from_iterable(inputs)),
-            list(map(len, inputs)),
-            {k: device for k, device in enumerate([node.device for node in nodes]) if device},
+            names=[node.name for node in nodes],
+            types=[node.op for node in nodes],
+            inputs=list(chain.from_iterable(inputs)),
+            counts=list(map(len, inputs)),
+            devices={k: device for k, device in enumerate(devices) if device},
         )
 
 

@@ -610,13 +610,11 @@ class Explainer:
     def _frozen_sentence(self) -> str:
         count = len(self._weights)
         variables, constants = count_text(count, "variable"), count_text(count, "constant")
-        is_frozen = bool(self._variables)
-        sentence = (
-            f"frozen: {variables} became {'constants' if count > 1 else 'a constant'}"
-            if is_frozen
-            else f"not frozen: {constants} became {'variables' if count > 1 else 'a variable'}"
-        )
-        return sentence + self._unneeded_text("left out" if is_frozen else "added")
+        if self._variables:
+            became = "constants" if count > 1 else "a constant"
+            return f"frozen: {variables} became {became}" + self._unneeded_text("left out")
+        became = "variables" if count > 1 else "a variable"
+        return f"not frozen: {constants} became {became}" + self._unneeded_text("added")
 
     def _unneeded_text(self, what: str) -> str:
         """How many ops that no other needs only one graph has."""

@@ -129,26 +129,25 @@ class _Flattening:
                 self._nodes.append(copy)
         self._bypass_results(keep)
         functions = called_definitions(self._nodes, self._library(), self._function)
-        new = (
-            function for name, function in functions.items() if name not in self._index.functions
-        )
+        new_names = functions.keys() - self._index.functions
         return FlatGraph(
-            *(tuple(self._nodes), tuple(new), tuple(self._calls)),
-            *(self._loops, frozenset(self._helpers)),
+            nodes=tuple(self._nodes),
+            functions=tuple(body for name, body in functions.items() if name in new_names),
+            calls=tuple(self._calls),
+            loops=self._loops,
+            helpers=frozenset(self._helpers),
         )
+
+    def _flat_by_new_name(self) -> dict[str, FunctionDef]:
+        return {flat.signature.name: flat for flat in self._flat.values()}
 
     def _library(self) -> Collection[str]:
-        return {
-            *self._index.functions,
-            *self._new,
-            *(flat.signature.name for flat in self._flat.values()),
-        }
+        """The names of all functions: the index's, those that it does not have, and flat ones."""
+        return {*self._index.functions, *self._new, *self._flat_by_new_name()}
 
     def _function(self, name: str) -> FunctionDef:
-        by_new_name = {flat.signature.name: flat for flat in self._flat.values()}
-        if name in by_new_name:
-            return by_new_name[name]
-        return self._new[name] if name in self._new else self._index.extras.function(name)
+        new = self._flat_by_new_name().get(name) or self._new.get(name)
+        return self._index.extras.function(name) if new is None else new
 
     def _function_name(self, node: NodeDef) -> str:
         """The function that a plain call calls; "" for other ops."""
@@ -204,9 +203,8 @@ class _Flattening:
         """Let a loop or a conditional run functions without calls."""
         library = self._library()
         for attribute in node.attr.values():
-            for function in (
-                [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func
-            ):
+            is_one = attribute.WhichOneof("value") == "func"
+            for function in [attribute.func] if is_one else attribute.list.func:
                 if function.name in library:
                     function.name = self._flat_function(function.name).signature.name
 
@@ -214,17 +212,18 @@ class _Flattening:
         self, call: NodeDef, function: FunctionDef, body: FunctionDef, names: set[str]
     ) -> None:
         """Add the ops of a function in place of a call, in the body of another function."""
-        data = [text for text in call.input if text[:1] != "^"]
-        waits = [text for text in call.input if text[:1] == "^"]
-        read = dict(
-            zip((argument.name for argument in function.signature.input_arg), data, strict=True)
-        )
-        renamed = {}
-        for node in function.node_def:
-            renamed[node.name] = take_free_name(f"{call.name}/{node.name}", names)
+        data, waits = _split(call)
+        read = _read_by_arguments(function, data)
+        renamed = {
+            node.name: take_free_name(f"{call.name}/{node.name}", names)
+            for node in function.node_def
+        }
         arguments = {argument.name for argument in body.signature.input_arg}
 
         def outer(text: str) -> list[str]:
+            """The inputs in the body in place of one in the function; none for an argument, for
+            which no op can wait.
+            """
             if text[:1] == "^" and text[1:] in read:
                 maker = read[text[1:]].partition(":")[0]
                 return [] if maker in arguments else [f"^{maker}"]
@@ -236,12 +235,9 @@ class _Flattening:
         for node in function.node_def:
             inner = _copy_for_call(node, call.attr)
             inner.name, inner.device = renamed[node.name], node.device or call.device
-            inner.input[:] = (
-                dict.fromkeys(new for text in node.input for new in outer(text))
-                if _only_waits(node)
-                else [new for text in node.input for new in outer(text)]
-            )
-            if not any(text[:1] != "^" for text in inner.input):
+            inputs = [new for text in node.input for new in outer(text)]
+            inner.input[:] = dict.fromkeys(inputs) if _only_waits(node) else inputs
+            if _only_waits(inner):
                 inner.input.extend(text for text in waits if text not in inner.input)
             body.node_def.append(inner)
         returns = [
@@ -261,20 +257,7 @@ class _Flattening:
     def _add(self, node: NodeDef, anchor: Sequence[str] = ()) -> None:
         """Add an op of the graph, or what represents it."""
         if function := self._function_name(node):
-            data, waits = _split(node)
-            if self._anchored and not anchor and self._is_in_frame(node.name):
-                waits = [*dict.fromkeys([*waits, *(f"^{split_input(text)[0]}" for text in data)])]
-            if not (waits or anchor):
-                start = []
-            else:
-                start = [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
-            self._calls.append(node)
-            flat = self._flat_function(function)
-            with self._recursion_guard(function):
-                returns, effects = self._inline(node, flat, data, start)
-            self._add_result(
-                node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr)
-            )
+            self._add_call(node, function, anchor)
         elif self._lower and node.op in WHILE_LOOPS:
             self._loops += 1
             self._lower_while(node)
@@ -285,6 +268,23 @@ class _Flattening:
             if self._only is None:
                 self._point_at_flat_functions(node)
             self._nodes.append(node)
+
+    def _add_call(self, node: NodeDef, function: str, anchor: Sequence[str]) -> None:
+        """Add the ops of a function in place of a call of the graph."""
+        data, waits = _split(node)
+        if self._anchored and not anchor and self._is_in_frame(node.name):
+            sources = [f"^{split_input(text)[0]}" for text in data]
+            waits = [*dict.fromkeys([*waits, *sources])]
+        start = []
+        if waits or anchor:
+            start = [f"^{self._new_op('NoOp', f'{node.name}/call', [*waits, *anchor])}"]
+        self._calls.append(node)
+        flat = self._flat_function(function)
+        with self._recursion_guard(function):
+            returns, effects = self._inline(node, flat, data, start)
+        if waits:
+            effects += start
+        self._add_result(node, returns, effects, _dtypes(flat, node.attr))
 
     def _is_in_frame(self, call: str) -> bool:
         """Whether an op of a call may run in another frame than that of the graph. Where graphs are
@@ -363,15 +363,14 @@ class _Flattening:
         scope: str = "",
     ) -> tuple[list[str], list[str]]:
         """Add the ops of a function without calls; how to read its results and side effects."""
-        read = dict(
-            zip((argument.name for argument in function.signature.input_arg), data, strict=True)
-        )
+        read = _read_by_arguments(function, data)
         renamed = {
             node.name: self._free(f"{scope or call.name}/{node.name}") for node in function.node_def
         }
         ports = _Ports(self._index, function)
 
         def outer(text: str) -> list[str]:
+            """The inputs in the graph in place of one in the function."""
             name = text.removeprefix("^").partition(":")[0]
             if text[:1] != "^":
                 return [read[name] if name in read else as_input(renamed[name], ports.port(text))]
@@ -413,8 +412,10 @@ class _Flattening:
         anchor: Sequence[str],
         level: int,
     ) -> tuple[list[str], str]:
-        """Add the branches from one on, of which an op decides; how results are read, and what to
-        wait for.
+        """Add the branches from number `level` on, between which `index` decides: a Switch runs the
+        first of `names` or all others, and Merges join their results.
+
+        Returns how the results are read, and what to wait for.
         """
         scope = f"{node.name}/branch_{level}"
         if len(names) == 1:
@@ -513,21 +514,17 @@ class _Flattening:
         pivot = self._new_op(
             "Identity", f"{node.name}/pivot", [as_input(switches[first], 1)], T=types[first]
         )
-        arguments = [
-            as_input(switches[k], 1) if k in switches else enters[k] for k in range(len(types))
-        ]
+        in_body = {k: as_input(switch, 1) for k, switch in switches.items()}
+        arguments = [in_body.get(k, enters[k]) for k in range(len(types))]
         returns, effects = self._inline(node, body, arguments, [f"^{pivot}"], f"{node.name}/body")
         for k, name in nexts.items():
             following = type(node)(name=name, op="NextIteration", input=[returns[k], *effects])
             following.attr["T"].type = types[k]
             self._nodes.append(following)
             self._helpers.add(name)
-        exits = [
-            self._new_op("Exit", f"{node.name}/exit_{k}", [switches[k]], T=dtype)
-            if k in switches
-            else data[k]
-            for k, dtype in enumerate(types)
-        ]
+        exits = list(data)  # a resource leaves the loop as it came
+        for k, switch in switches.items():
+            exits[k] = self._new_op("Exit", f"{node.name}/exit_{k}", [switch], T=types[k])
         self._add_result(node, exits, [], types)
 
 
@@ -558,6 +555,12 @@ def _split(node: NodeDef) -> tuple[list[str], list[str]]:
     """The inputs of an op and its control inputs."""
     data = [text for text in node.input if text[:1] != "^"]
     return data, [text for text in node.input if text[:1] == "^"]
+
+
+def _read_by_arguments(function: FunctionDef, data: Sequence[str]) -> dict[str, str]:
+    """What a call reads, by the names of the function's arguments."""
+    names = (argument.name for argument in function.signature.input_arg)
+    return dict(zip(names, data, strict=True))
 
 
 def _only_waits(node: NodeDef) -> bool:

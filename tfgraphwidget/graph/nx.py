@@ -16,7 +16,8 @@ from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.progress import report_each, tell
 from tfgraphwidget.tf_types import TensorShapeProto
 
-_MOST_EDGES, _MOST_KEYS = 300_000, 3_000
+_MOST_EDGES = 300_000  # of a GraphML file, which is written in a minute
+_MOST_KEYS = 3_000  # names of attributes in a GraphML file, as above
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -60,10 +61,12 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
             tensor = to[edge], port[edge]
             if tensor not in cache:
                 cache[tensor] = _tensor(index, *tensor, text=text)
-            key, at = (k, {"slot": k}) if k < slots else (f"^{k - slots}", {})
-            graph.add_edge(
-                index.names[tensor[0]], consumer, str(key) if text else key, **at, **cache[tensor]
-            )
+            source = index.names[tensor[0]]
+            if k < slots:
+                slot_key = str(k) if text else k
+                graph.add_edge(source, consumer, slot_key, slot=k, **cache[tensor])
+            else:
+                graph.add_edge(source, consumer, f"^{k - slots}", **cache[tensor])
     return graph
 
 
@@ -107,7 +110,9 @@ def _plain(value: Any) -> object:
 
 
 def _shape(proto: TensorShapeProto) -> Shape:
-    return None if proto.unknown_rank else tuple(None if d.size < 0 else d.size for d in proto.dim)
+    if proto.unknown_rank:
+        return None
+    return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
 
 
 def write_graphml(index: GraphIndex, path: Path) -> None:

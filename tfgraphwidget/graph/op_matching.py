@@ -131,10 +131,12 @@ LEFT_OUT_SCOPES = (
 )
 # The same of names of which one is the other after a prefix, such as that of an inlined call.
 PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
-# So many ops with one name, and of these so many, may be others without all names being in doubt.
-FEW_OTHERS, OTHERS = 8, 0.05
-# In a small graph that is so many, or a third of them.
-FEWEST_OTHERS, THIRD = 4, 1 / 3
+# How many ops with one name, or which share of them, may be others before all names are in doubt.
+FEW_OTHERS = 8
+OTHERS = 0.05
+# In a small graph in place of the first.
+FEWEST_OTHERS = 4
+THIRD = 1 / 3
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for

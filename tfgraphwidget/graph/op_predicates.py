@@ -86,13 +86,14 @@ class AttributeValues:
         definition = self._index.typing.definition(op_type)
         defined = [] if definition is None else list(definition.attr)
         low = self._name.casefold()
-        like = [a for a in defined if a.name == self._name] or [
-            a for a in defined if a.name.casefold() == low
-        ]
-        name = like[0].name if like else self._name
-        default = like[0].default_value if like and like[0].HasField("default_value") else None
+        matches = [attr for attr in defined if attr.name == self._name]
+        matches = matches or [attr for attr in defined if attr.name.casefold() == low]
+        name, default = self._name, None
+        if matches:
+            name = matches[0].name
+            default = matches[0].default_value if matches[0].HasField("default_value") else None
         self._defaults[op_type] = name, default
-        self._defined |= {a.name for a in like}
+        self._defined |= {attr.name for attr in matches}
         return name, default
 
 
@@ -101,12 +102,10 @@ def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
 
     def holds_value(value: AttrValue) -> bool:
         content = attr_value(value)
-        each = [normalized_text(_text(one)) for one in content] if isinstance(content, list) else []
-        if isinstance(content, list):
-            whole = f"[{','.join(each)}]"
-        else:
-            whole = normalized_text(_text(content, value))
-        return bool(holds(whole)) or any(holds(one) for one in each)
+        if not isinstance(content, list):
+            return bool(holds(normalized_text(_text(content, value))))
+        items = [normalized_text(_text(item)) for item in content]
+        return bool(holds(f"[{','.join(items)}]")) or any(holds(item) for item in items)
 
     return holds_value
 
@@ -146,7 +145,8 @@ def normalized_text(text: str) -> str:
         return f"[{','.join(re.split('[x×]', low))}]"
     if low[:1] + low[-1:] in ("[]", "()"):
         parts = [part.strip().strip("\"'") for part in low[1:-1].split(",")]
-        return f"[{','.join('?' if part in ('none', '-1') else _short(part) for part in parts)}]"
+        sizes = ["?" if part in ("none", "-1") else _short(part) for part in parts]
+        return f"[{','.join(sizes)}]"
     return _short(low)
 
 

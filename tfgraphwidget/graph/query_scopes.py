@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -26,9 +26,10 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
     with the name of an op ("w" around "w/read") is left out: it is the op that is found.
     """
     terms = parse(text) if len(ops) else ()
-    if not terms or any(
-        term.key not in ("", "name") or term.kind != "plain" or term.negated for term in terms
-    ):
+    is_words_only = all(
+        term.key in ("", "name") and term.kind == "plain" and not term.negated for term in terms
+    )
+    if not terms or not is_words_only:
         return []
     tree, words = index.scopes, [term.value.casefold() for term in terms]
     # Of half a million scopes few have another last part, and only names that fit by it are read
@@ -38,14 +39,14 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
     scopes = np.flatnonzero((ranks >= 0) & (tree.named < 0))
     if len(words) > 1 or "/" in words[0]:
         scopes = scopes[_full_of(index, ops)[scopes]]
-    scopes = scopes[
-        np.argsort((ranks * (DEEPEST + 1) + tree.depth)[scopes].astype(np.int16), kind="stable")
-    ]
+    rank_and_depth = ranks * (DEEPEST + 1) + tree.depth
+    scopes = scopes[np.argsort(rank_and_depth[scopes].astype(np.int16), kind="stable")]
     typed = tree.ids.get(text.strip().rstrip("/"), 0)
-    fitting = (
+    first = [typed] if typed in scopes else []
+    others = (
         scope for scope in scopes.tolist() if scope != typed and _fits(tree.names[scope], words)
     )
-    return [*([typed] if typed in scopes else []), *islice(fitting, MOST_SCOPES)][:MOST_SCOPES]
+    return list(islice(chain(first, others), MOST_SCOPES))
 
 
 def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
@@ -76,6 +77,7 @@ def _full_of(index: GraphIndex, ops: Sequence[int]) -> Mask:
 def _fits(name: str, words: list[str]) -> bool:
     """Whether each word is in the name of a scope, and one of them reaches into its last part."""
     low = name.casefold()
-    own = len(low) - len(last_part(low))
-    stops = (low.rfind(word.rstrip("/")) + len(word.rstrip("/")) for word in words)
-    return all(word in f"{low}/" for word in words) and any(end > own for end in stops)
+    last_part_start = len(low) - len(last_part(low))
+    stripped = [word.rstrip("/") for word in words]
+    stops = (low.rfind(word) + len(word) for word in stripped)
+    return all(word in f"{low}/" for word in words) and any(s > last_part_start for s in stops)

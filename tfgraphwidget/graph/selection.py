@@ -31,7 +31,7 @@ from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.writable import unwritable, write_file
 
-_DEEPEST = 50
+_DEEPEST = 50  # parentheses inside each other in an expression
 _Maker = TypeVar("_Maker", bound="Callable[..., Selection]")
 
 
@@ -270,8 +270,10 @@ class Selection(Part, ArgumentChecks):
         if isinstance(until, Selection):
             return until.on(self.index)
         is_one = isinstance(until, str) or hasattr(until, "name") or not isinstance(until, Iterable)
-        several = () if until is None else (until,) if is_one else tuple(until)
-        names = [getattr(each, "name", each) for each in several]
+        wall: list[Any] = []
+        if until is not None:
+            wall = [until] if is_one else list(until)
+        names = [getattr(each, "name", each) for each in wall]
         for name in names:
             if not isinstance(name, str):
                 raise UnknownName(
@@ -391,24 +393,18 @@ class Selection(Part, ArgumentChecks):
         return iter(self.ops)
 
     def __contains__(self, name: object) -> bool:
-        return (
-            isinstance(name, str)
-            and name in self.index.ids
-            and bool(self.mask[self.index.ids[name]])
-        )
+        op = self.index.ids.get(name) if isinstance(name, str) else None
+        return op is not None and bool(self.mask[op])
 
     def __eq__(self, other: object) -> bool:
         """The same ops and tensors of the same graph, on whatever state of it."""
-        return (
-            isinstance(other, Selection)
-            and self.index.origin is other.index.origin
-            and (
-                np.array_equal(self.mask, other.mask)
-                if self.index is other.index
-                else self.ops == other.ops
-            )
-            and set(self.tensors) == set(other.tensors)
-        )
+        if not isinstance(other, Selection) or self.index.origin is not other.index.origin:
+            return False
+        if self.index is other.index:
+            has_same_ops = np.array_equal(self.mask, other.mask)
+        else:
+            has_same_ops = self.ops == other.ops
+        return has_same_ops and set(self.tensors) == set(other.tensors)
 
     def __hash__(self) -> int:
         first = np.flatnonzero(self.mask)[:1].tolist()

@@ -248,10 +248,13 @@ def parse_shape(text: str) -> ShapePattern:
     low = text.strip().lower()
     if low in ("*", "unknown"):
         return "*" if low == "*" else None
-    bracketed = low[:1] + low[-1:] in ("[]", "()")
-    inside = "" if low == "scalar" else low[1:-1] if bracketed else low
-    split = inside.split(",") if bracketed else re.split(r"[x×,]", inside)
-    sizes = [size.strip() for size in split]
+    if low == "scalar":
+        texts = [""]
+    elif low[:1] + low[-1:] in ("[]", "()"):
+        texts = low[1:-1].split(",")
+    else:
+        texts = re.split(r"[x×,]", low)
+    sizes = [size.strip() for size in texts]
     if sizes[-1] == "":
         sizes.pop()  # "(2,)", or no size at all
     if not all(

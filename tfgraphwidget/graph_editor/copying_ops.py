@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from tfgraphwidget.edits import Change, Patch, rename_contexts, rename_runners
 from tfgraphwidget.edits.clone import NodeCopier, copy_functions
 from tfgraphwidget.graph import MERGE, GraphIndex, Member, VariableDef, side_effects, traversal
+from tfgraphwidget.graph_editor.lists import unique
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.messages import copy_of
@@ -47,11 +48,9 @@ class Copier:
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[NodeDef] = []
         failed_ops = record_of(info.graph_).failed  # keeps no key: the next try takes it again
-        others = (
-            [node for node in target.nodes if node.name not in failed_ops]
-            if failed_ops
-            else target.nodes
-        )
+        others: Iterable[NodeDef] = target.nodes
+        if failed_ops:
+            others = [node for node in others if node.name not in failed_ops]
         self.copying = NodeCopier(
             self.names,
             keys=self._new_values("shared_name", nodes, others),
@@ -66,16 +65,13 @@ class Copier:
     ) -> dict[str, str]:
         """For each value of an attribute one that the destination lacks; the same if it may be."""
         values = dict.fromkeys(_attribute_values(attribute, nodes))
-        names_in_use = (
-            {value.lower() for value in _attribute_values(attribute, others)} if values else set()
-        )
+        if not values:
+            return {}
+        names_in_use = {value.lower() for value in _attribute_values(attribute, others)}
         new = {}
         for value in values:
-            new[value] = (
-                value
-                if value.lower() not in names_in_use
-                else free_name(self.info.scope_ + value, names_in_use)
-            )
+            is_free = value.lower() not in names_in_use
+            new[value] = value if is_free else free_name(self.info.scope_ + value, names_in_use)
             names_in_use.add(new[value].lower())
         return new
 
@@ -214,12 +210,12 @@ class Copier:
         draft.name = op.name
         draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
         (node,) = self._copies([draft])
-        read = [
-            as_input(self.names[t.op.name], t.value_index)
-            if t_ is None
-            else as_input(t_.op.name, t_.value_index)
-            for t, t_ in zip(op.inputs, new_inputs, strict=True)
-        ]
+        read = []
+        for tensor, new_tensor in zip(op.inputs, new_inputs, strict=True):
+            if new_tensor is None:
+                read.append(as_input(self.names[tensor.op.name], tensor.value_index))
+            else:
+                read.append(as_input(new_tensor.op.name, new_tensor.value_index))
         node.input[:] = [*read, *node.input]
         return node
 
@@ -260,17 +256,12 @@ class Copier:
         change = Change(variables=tuple(copies.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         live_variables = record_of(info.graph_).variables
-        items = {
-            id(item): item for collection in info.collections.values() for item in collection
-        }.values()
-        originals = (
-            (item, member.name)
-            for item in items
-            if (member := Member.of(item)) and member.kind == "variable"
-        )
-        return [
-            (item, live_variables[copies[name].name]) for item, name in originals if name in copies
-        ]
+        pairs = []
+        for item in unique(chain.from_iterable(info.collections.values())):
+            member = Member.of(item)
+            if member and member.kind == "variable" and member.name in copies:
+                pairs.append((item, live_variables[copies[member.name].name]))
+        return pairs
 
     def rebuild_contexts(self) -> None:
         """Give copies the contexts of the loops and conditionals that they are in; the last that

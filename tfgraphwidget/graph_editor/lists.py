@@ -9,7 +9,7 @@ parts.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from tfgraphwidget.argument_checks import value_text
@@ -299,7 +299,11 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
         )
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
-    convert = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
+    convert: Callable[[Any], Any] | None = None  # gives what a variable represents
+    if tf.Operation in types:
+        convert = as_op
+    elif tf.Tensor in types:
+        convert = as_tensor
     first = graph = None
     right: set[type] = set()
     for element in tops:

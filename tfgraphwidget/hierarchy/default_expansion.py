@@ -11,8 +11,9 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, find_op_facts
 from tfgraphwidget.hierarchy.tree import Outline, Sums
 
-_ENOUGH, _TOO_MANY = 12, 45
-_MOST_MEMBERS = 40
+_ENOUGH = 12  # boxes of a first drawing; of fewer, scopes are opened
+_TOO_MANY = 45  # boxes of a first drawing
+_MOST_MEMBERS = 40  # of a fold that is opened
 # So many boxes in a window of 1600×900 leave names 5 pixels, the least that pages write.
 _MOST_AT_ONCE = 500
 
@@ -67,26 +68,20 @@ class _Expansion:
         yield self.opened
         while choice := {node for node in self.closed if self._may(node)}:
             largest = max(choice, key=lambda node: (is_compute[node], -node))
-            rest = [
-                is_compute[node]
-                for node in self.tree.children[self.tree.parent[largest]]
-                if node != largest
-            ]
+            most = is_compute[largest]
+            siblings = self.tree.children[self.tree.parent[largest]]
+            rest = [is_compute[node] for node in siblings if node != largest]
             # The two directions of a layer are peers, although one reverses its input first.
-            has_peer = 2 * max(rest, default=0) >= is_compute[largest]
-            is_chief = is_compute[largest] > sum(rest) and not has_peer
-            alike = (
-                {largest}
-                if is_chief
-                else {node for node in choice if 2 * is_compute[node] >= is_compute[largest]}
-            )
+            has_peer = 2 * max(rest, default=0) >= most
+            alike = {largest}
+            if has_peer or most <= sum(rest):
+                alike = {node for node in choice if 2 * is_compute[node] >= most}
             added = sum(int(self.inner[node]) for node in alike)
-            is_chief = len(alike) == 1 and (self.box_count < _ENOUGH or added <= 2 * _ENOUGH)
-            if is_compute[largest] < 2 or not (is_chief or self.box_count + added <= _TOO_MANY):
+            has_enough = self.box_count >= _ENOUGH
+            may_be_many = len(alike) == 1 and (not has_enough or added <= 2 * _ENOUGH)
+            if most < 2 or (self.box_count + added > _TOO_MANY and not may_be_many):
                 return
-            if self.box_count >= _ENOUGH and (
-                len(alike) > 1 or 4 * is_compute[largest] < self.whole
-            ):
+            if has_enough and (len(alike) > 1 or 4 * most < self.whole):
                 return
             self.opened = self.opened | alike
             self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))

@@ -30,7 +30,7 @@ from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_ac
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
 
-_ROUNDS = 3
+_ROUNDS = 3  # of adding what feeds a group, and what feeds that
 
 
 def split_at_bottlenecks(
@@ -114,12 +114,13 @@ def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[
     return runs_of(things, owner[things])
 
 
-# Boxes of a container: more than an eye can take in, and so many that blocks of them are too many
-# as well.
-MANY, HOPELESS = 60, 5_000
-_ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
-_LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
+MANY = 60  # boxes of a container; more than an eye can take in
+HOPELESS = 5_000  # boxes of a container, of which groups are too many as well
+_LEAST = 3  # boxes of a group
+_MOST = 24  # boxes of a group with one prefix
+_MOST_BETWEEN = 48  # boxes of a group between two bottlenecks
 _FAR_MORE = 1.5  # times the boxes that names group: so many are worth that the graph decides
+_ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,11 @@ class _Block:
 
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names."""
+    # Things are the nodes of the outline, and after them the ops.
+    computes = outline.count(facts.depends_on_input) > 0
     boxes = np.concatenate(
         [
-            (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,
+            computes & ~outline.is_collapsed,
             facts.depends_on_input & (facts.constant_kind == NONE),
         ]
     )
@@ -147,26 +150,24 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
-    lines = data_flow(
-        index,
-        np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input]),
-        edges,
-    )
+    lines = data_flow(index, np.concatenate([computes, facts.depends_on_input]), edges)
     words = {container: _name_words(index, outline, container) for container in crowded}
-    candidates = [
-        block
-        for container in crowded
-        for block in _group_by_prefix(container, words[container], boxes)
-    ]
+
+    # By names; where that groups too little, by bottlenecks.
+    candidates: list[_Block] = []
+    for container in crowded:
+        candidates += _group_by_prefix(container, words[container], boxes)
     wired = _with_things_between(_select_wired(candidates, edges), words, boxes, lines)
     whole = add_feeders([block.things for block in wired], edges, ~boxes)
     wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
-    acts = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _ACTIVATION])
-    is_fed = np.concatenate([np.zeros(len(outline), dtype=bool), facts.family == _INPUT])
+
+    no_node = np.zeros(len(outline), dtype=bool)
+    is_activation = np.concatenate([no_node, facts.family == _ACTIVATION])
+    is_input = np.concatenate([no_node, facts.family == _INPUT])
     # Training reads everything again.
     trains, network_edges = outline.trains, edges.without_training(outline)
-    is_flow = ~is_fed[lines[0]] & (trains[lines[0]] | ~trains[lines[1]])
+    is_flow = ~is_input[lines[0]] & (trains[lines[0]] | ~trains[lines[1]])
     flow = lines[0][is_flow], lines[1][is_flow]
     for container in crowded:
         named = [block for block in blocks if block.container == container]
@@ -176,14 +177,12 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
         network = {
             thing: name
             for thing, name in words[container].items()
-            if not is_fed[thing] and not trains[thing]
+            if not is_input[thing] and not trains[thing]
         }
-        between = _select_acyclic(
-            _group_between_bottlenecks(container, network, boxes, acts, network_edges, flow),
-            edges,
-            lines,
-            count,
+        parts = _group_between_bottlenecks(
+            container, network, boxes, is_activation, network_edges, flow
         )
+        between = _select_acyclic(parts, edges, lines, count)
         if sum(len(block.boxes) for block in between) > _FAR_MORE * in_names:
             blocks = [block for block in blocks if block.container != container] + between
     return [_group(block, outline) for block in blocks]
@@ -218,26 +217,25 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
     a, b = lines[0][beside], lines[1][beside]
     local = distinct(np.concatenate([a, b, block.things]))
     members = np.searchsorted(local, block.things).tolist()
-    return bool(
-        keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local))
-    )
+    local_lines = np.searchsorted(local, a), np.searchsorted(local, b)
+    return bool(keep_acyclic([members], local_lines, len(local)))
 
 
 def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
     """The items of a container, as numbered in Siblings, with the words of their names."""
-    before, nodes = outline.prefix(container), len(outline)
-    names = {
-        node: outline.names[node]
-        for node in outline.children[container]
-        if not outline.members[node]
-    }
-    names |= {
-        nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()
-    }
-    within = {
-        thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)
-    }
-    return {thing: tuple(name.partition("/")[0].split("_")) for thing, name in within.items()}
+    prefix = outline.prefix(container)
+    names: dict[int, str] = {}
+    for node in outline.children[container]:
+        if not outline.members[node]:
+            names[node] = outline.names[node]
+    for op in np.flatnonzero(outline.home == container).tolist():
+        names[len(outline) + op] = index.names[op]
+    words = {}
+    for thing, name in names.items():
+        if name.startswith(prefix):
+            first_part = name.removeprefix(prefix).partition("/")[0]
+            words[thing] = tuple(first_part.split("_"))
+    return words
 
 
 def _group_by_prefix(
@@ -279,11 +277,11 @@ def _with_things_between(
     for thing, number in come_from.items():
         if number is not None and lead_to[thing] == number:
             between.setdefault(number, []).append(thing)
-    return [
-        replace(block, things=[*block.things, *more], boxes=[*block.boxes, *more])
-        for number, block in enumerate(blocks)
-        for more in [between.get(number, [])]
-    ]
+    complete = []
+    for number, block in enumerate(blocks):
+        more = between.get(number, [])
+        complete.append(replace(block, things=[*block.things, *more], boxes=[*block.boxes, *more]))
+    return complete
 
 
 def _only_blocks(
@@ -323,15 +321,15 @@ def _group_between_bottlenecks(
         [thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN
     )
     whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
-    labels = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
     return [
-        _Block(container, name, *both) for name, *both in zip(labels, whole, parts, strict=True)
+        _Block(container, UP_TO + "_".join(words[part[-1]]), things, part)
+        for things, part in zip(whole, parts, strict=True)
     ]
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:
-    nodes, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
-    members = [thing for thing in block.things if thing < nodes]
-    return SiblingGroup(
-        name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes]
-    )
+    """A block as nodes of the outline and ops."""
+    count, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
+    nodes = [thing for thing in block.things if thing < count]
+    ops = [thing - count for thing in block.things if thing >= count]
+    return SiblingGroup(name, block.container, nodes, ops)

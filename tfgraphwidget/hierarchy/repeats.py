@@ -34,9 +34,13 @@ from tfgraphwidget.hierarchy.structural_hash import (
 from tfgraphwidget.hierarchy.tree import BEGUN, METRICS, TRAINING, UP_TO, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
-_SCOPES, _OPS, _VARIABLES = 3, 4, 8
+# How many alike things make a fold
+_SCOPES = 3
+_OPS = 4
+_VARIABLES = 8
+_READERS = 8  # ops of one type that read the same
+_INPUTS = 16  # ops that are fed
 _MOST_ROUNDS = 16  # each separates siblings whose strands differ one step further away
-_READERS, _INPUTS = 8, 16  # ops of one type that read the same, and that are fed
 _LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40

@@ -69,14 +69,18 @@ from tfgraphwidget.visible import (
 __all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 
 Floats = npt.NDArray[np.float64]
-_MORE, _FRAME = 1.2, 55.0
-# Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole
-# ones.
-_MOST_KEPT, _AT_LEAST = 150_000, 3
-# Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any
-# such scope.
-_MOST, _TRIALS, _NEW = 8_000, 3, 0.75
-_ROOM = np.array([16.0, 16.0])
+# What an open scope needs for its children, by their area: so many times that, and for the gaps
+# between them so many pixels times its root.
+_MORE = 1.2
+_FRAME = 55.0
+_MOST_KEPT = 150_000  # boxes of all drawings that are remembered, 700 bytes each
+_AT_LEAST = 3  # drawings that are remembered, however large they are
+# A drawing is made several times, with better estimates of areas each time, if it has few boxes
+# and most of its scopes are new.
+_TRIALS = 3
+_MOST = 8_000  # boxes
+_NEW = 0.75  # the share of open scopes that have no shape yet
+_ROOM = np.array([16.0, 16.0])  # pixels around a box
 HEADER = Frame.header
 
 

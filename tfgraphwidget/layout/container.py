@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tfgraphwidget.layout.geometry import MutableLayout
 from tfgraphwidget.layout.incremental.previous_layout import LayoutRecord, Packing, PreviousLayout
@@ -24,8 +25,28 @@ LARGE = 0.25
 Size = tuple[float, float]
 Port = NodePorts
 Main = Callable[[LayoutProblem], MutableLayout]
-PreviousGraph = tuple[LayeredGraph, list[Column], Sequence[int] | None]
-PreviousPacking = tuple[Packing, Sequence[int]]
+
+
+class PreviousGraph(NamedTuple):
+    """How a component was drawn before.
+
+    Attributes:
+        graph: Its layered graph.
+        columns: The columns of that, with their places and routes.
+        number: The earlier number of each node, -1 for a new one; None if the component is the
+            same.
+    """
+
+    graph: LayeredGraph
+    columns: list[Column]
+    number: Sequence[int] | None
+
+
+class PreviousPacking(NamedTuple):
+    """How boxes were packed before, and which of these each box is, -1 for a new one."""
+
+    packing: Packing
+    positions: Sequence[int]
 
 
 def layout_container(
@@ -93,15 +114,17 @@ def _component_aspects(structure: Structure, sizes: Sequence[Size], aspect: floa
 def _previous_graph(
     previous: PreviousLayout | None, component: Component, base: int
 ) -> PreviousGraph | None:
-    """Return a component's earlier drawing and nodes' earlier numbers, None if the same."""
-    layered_graph = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
-    if not previous or not layered_graph:
+    """Return how a component, then number `base`, was drawn before; None if it was not."""
+    drawing = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
+    if previous is None or drawing is None:
         return None
-    old = previous.drawing.structure.components[base]
-    if old is component:
-        return (*layered_graph, None)
-    number = {node: i for i, node in enumerate(old.nodes)}
-    return (*layered_graph, [number.get(previous.number[node], -1) for node in component.nodes])
+    graph, columns = drawing
+    earlier = previous.drawing.structure.components[base]
+    if earlier is component:
+        return PreviousGraph(graph, columns, None)
+    number = {node: i for i, node in enumerate(earlier.nodes)}
+    numbers = [number.get(previous.number[node], -1) for node in component.nodes]
+    return PreviousGraph(graph, columns, numbers)
 
 
 def _layout_component(
@@ -118,26 +141,26 @@ def _layout_component(
     if main is not None:
         record.layered_graphs.append(None)
         return main(problem)
-    assembly = before and _relayout_component(problem, *before)
-    if not assembly:
+    assembly = None if before is None else _relayout_component(problem, before)
+    if assembly is None:
         key = (*problem.edges, None, *problem.sizes, *problem.ports, problem.aspect)
-        assembly = drawn.get(key) or drawn.setdefault(key, run_layout(problem))
+        if key not in drawn:
+            drawn[key] = run_layout(problem)
+        assembly = drawn[key]
     record.layered_graphs.append((assembly.graph, assembly.columns))
     return assembly.to_layout()
 
 
-def _relayout_component(
-    problem: LayoutProblem,
-    before: LayeredGraph,
-    columns: list[Column],
-    number: Sequence[int] | None,
-) -> ColumnAssembly | None:
-    """Return the earlier drawing with other sizes and, if `number` maps the nodes, other edges."""
-    if number is None:
-        graph = replace(before, problem=problem)
-        return ColumnAssembly(graph, stretch_columns(before, columns, graph))
-    update = update_layered_graph(before, problem, number)
-    return update and ColumnAssembly(update[0], stretch_columns(before, columns, *update))
+def _relayout_component(problem: LayoutProblem, before: PreviousGraph) -> ColumnAssembly | None:
+    """Return the earlier drawing with other sizes and edges; None where it cannot be kept."""
+    if before.number is None:  # only sizes may be others
+        graph = replace(before.graph, problem=problem)
+        return ColumnAssembly(graph, stretch_columns(before.graph, before.columns, graph))
+    update = update_layered_graph(before.graph, problem, before.number)
+    if update is None:
+        return None
+    graph, origins = update
+    return ColumnAssembly(graph, stretch_columns(before.graph, before.columns, graph, origins))
 
 
 def _combine(
@@ -154,7 +177,7 @@ def _combine(
     )
     # What has lines to the border stands alone in its rows: a line to the border below must not
     # meet the others.
-    rest = []
+    rest = []  # the numbers of the others
     for i, (component, piece) in enumerate(pieces):
         if not piece.enter and not piece.leave:
             rest.append(i)
@@ -183,14 +206,16 @@ def _combine(
 def _previous_packing(
     previous: PreviousLayout | None, kind: str, members: Sequence[int]
 ) -> PreviousPacking | None:
-    """Return an earlier packing and each member's place in it (-1: none); None if mostly new."""
-    pack = previous.drawing.packs.get(kind) if previous else None
-    if not previous or not pack:
+    """Return how the members were packed before; None if most of them are new, or have gone."""
+    if previous is None or kind not in previous.drawing.packs:
         return None
-    position = {member: i for i, member in enumerate(pack.members)}
+    packing = previous.drawing.packs[kind]
+    position = {member: i for i, member in enumerate(packing.members)}
     positions = [position.get(member, -1) for member in members]
     common = sum(i >= 0 for i in positions)
-    return (pack, positions) if 2 * common >= max(len(members), len(position)) else None
+    if 2 * common < max(len(members), len(position)):
+        return None
+    return PreviousPacking(packing, positions)
 
 
 def _pack_boxes(
@@ -206,8 +231,9 @@ def _pack_boxes(
     """Return corners for boxes beside or below what is in `result`, which grows."""
     # An edit may have made the first line to the border below, which is in the way of what was put
     # there before.
-    if before and not (before[0].below and result.leave):
-        below, places = before[0].below, stretch_packing(*before, boxes, aspect)
+    if before and not (before.packing.below and result.leave):
+        below = before.packing.below
+        places = stretch_packing(before.packing, before.positions, boxes, aspect)
     else:
         below, places = pack_beside(
             (result.width, result.height), boxes, aspect, gap, below=not result.leave

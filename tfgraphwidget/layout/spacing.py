@@ -13,14 +13,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from math import inf, isnan
 
-NODE_GAP, ROW_GAP = 12.0, 18.0
-TRACK = 6.0
-# From a row to the first track, from the last track to the next row (arrow heads).
-ABOVE, BELOW = 7.0, 11.0
-PORT_GAP = 12.0
-BORDER, NODE, LINE = range(3)
-_NEAR = 4.0
-_SNAP, _CENTERED = 30.0, 20.0
+# Pixels. A track is the y of a horizontal segment of an edge.
+NODE_GAP = 12.0  # between boxes of a row
+ROW_GAP = 18.0  # between rows without a track
+TRACK = 6.0  # between tracks
+ABOVE = 7.0  # from a row to the first track
+BELOW = 11.0  # from the last track to the next row: there are arrow heads
+PORT_GAP = 12.0  # between ports of a border that are beside a title
+_NEAR = 4.0  # beside a segment, where nothing else is
+_SNAP = 30.0  # boxes of a row that are no further apart in y are aligned
+_CENTERED = 20.0  # a box that is no less tall than the tallest is centered, others are at the top
+
+BORDER, NODE, LINE = range(3)  # what a skyline is made of
 
 
 def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:

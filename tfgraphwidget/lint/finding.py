@@ -10,7 +10,7 @@ from tfgraphwidget.edits import Command
 from tfgraphwidget.naming import names_text
 
 Severity = Literal["error", "warning"]
-_MOST_NAMES = 3
+_MOST_NAMES = 3  # ops that a finding names
 
 
 @dataclass(frozen=True)

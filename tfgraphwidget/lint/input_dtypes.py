@@ -26,20 +26,18 @@ def input_dtypes(context: LintContext) -> Iterator[Finding]:
     for body in context.bodies if context.is_file else ():
         index, wrong = body.index, _wrong_dtypes(body.index)
         settings = {op: _fitting_attribute(index, op, edges) for op, edges in wrong.items()}
-        by_setting = {op: setting for op, setting in settings.items() if setting is not None}
-        # Once an op gives what its consumers take, nothing is wrong with these.
-        rest = {
-            op: [
-                e
-                for e in edges
-                if e.source[0] not in by_setting or by_setting[e.source[0]][1] != e.expected
-            ]
-            for op, edges in wrong.items()
-        }
-        ops = [op for op, edges in rest.items() if edges]
+        dtypes = {op: setting[1] for op, setting in settings.items() if setting is not None}
+        rest: dict[int, list[_WrongDtype]] = {}
+        for op, edges in wrong.items():
+            # Once an op gives what its consumers take, nothing is wrong with these.
+            remaining = [edge for edge in edges if dtypes.get(edge.source[0]) != edge.expected]
+            if remaining:
+                rest[op] = remaining
+        ops = list(rest)
         for op in ops[:MOST_FINDINGS]:
-            for edge in rest[op][:1] if op in by_setting else rest[op]:
-                yield _finding(context, body, op, edge, by_setting.get(op))
+            # One attribute sets the dtype of all inputs that are wrong.
+            for edge in rest[op][:1] if settings[op] is not None else rest[op]:
+                yield _finding(context, body, op, edge, settings[op])
         yield from rest_of(body, "input-dtypes", ops, "read tensors of other dtypes than they take")
 
 
@@ -176,37 +174,43 @@ def _fitting_attribute(
     """
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
-    attribute_of = [] if definition is None else _dtype_attributes(node, definition)
-    used = {attribute_of[edge.k] if edge.k < len(attribute_of) else "" for edge in wrong}
-    if definition is None or len(used) != 1 or "" in used:
+    if definition is None or any(edge.expected.endswith("_ref") for edge in wrong):
         return None
-    (attribute,) = used
-    if any(edge.expected.endswith("_ref") for edge in wrong):
+    attribute_of = _dtype_attributes(node, definition)
+    attributes = {attribute_of[edge.k] if edge.k < len(attribute_of) else "" for edge in wrong}
+    if len(attributes) != 1 or "" in attributes:
         return None
-    read = {
-        index.dtypes(end[0])[end[1]].removesuffix("_ref")
-        for end, a in zip(index.input_tensors(op), attribute_of, strict=False)
-        if a == attribute
+    (attribute,) = attributes
+    dtypes = {
+        index.dtypes(source)[port].removesuffix("_ref")
+        for (source, port), its_attribute in zip(
+            index.input_tensors(op), attribute_of, strict=False
+        )
+        if its_attribute == attribute
     }
-    if len(read) != 1 or "" in read:
+    if len(dtypes) != 1 or "" in dtypes:
         return None
-    (dtype,) = read
+    (dtype,) = dtypes
+    number = index.typing.number(dtype)
     allowed = next(
         attr.allowed_values.list.type for attr in definition.attr if attr.name == attribute
     )
-    if allowed and index.typing.number(dtype) not in allowed:
+    if allowed and number not in allowed:
         return None
-    if any(arg.type_attr == attribute for arg in definition.output_arg):
-        for consumer in dict.fromkeys(index.consumer_lists[op]):
-            specs = input_specs(index, index.nodes[consumer]) or ()
-            numbers = [
-                slot.dtype
-                for slot, read_op in zip(specs, index.input_lists[consumer], strict=False)
-                if read_op == op
-            ]
-            if any(number != index.typing.number(dtype) for number in numbers):
-                return None
+    sets_output = any(arg.type_attr == attribute for arg in definition.output_arg)
+    if sets_output and not all(_takes(index, c, op, number) for c in index.consumer_lists[op]):
+        return None
     return attribute, dtype
+
+
+def _takes(index: GraphIndex, consumer: int, op: int, dtype: int) -> bool:
+    """Whether a consumer takes a dtype, by its number, at all inputs that read an op."""
+    slots = input_specs(index, index.nodes[consumer]) or ()
+    return all(
+        slot.dtype == dtype
+        for slot, source in zip(slots, index.input_lists[consumer], strict=False)
+        if source == op
+    )
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:

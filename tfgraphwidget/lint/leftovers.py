@@ -62,27 +62,20 @@ def _updates(kind: str) -> bool:
 def dropout(context: LintContext) -> Iterator[Finding]:
     """Random ops that the outputs need, as of a dropout that is active."""
     index = context.index
-    random = [
-        op
-        for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind)))
-        if context.needed_mask[op]
-    ]
     scopes: dict[str, list[int]] = {}
-    for op in random:
-        scopes.setdefault(_dropout_scope(index, index.names[op]), []).append(op)
+    for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind))):
+        if context.needed_mask[op]:
+            scopes.setdefault(_dropout_scope(index, index.names[op]), []).append(op)
     for scope, ops in scopes.items():
-        of = (
-            f"dropout {scope!r} is active"
-            if scope
-            else f"random op {index.names[ops[0]]!r} is active"
-        )
+        what = f"dropout {scope!r}" if scope else f"random op {index.names[ops[0]]!r}"
         switches = _switches(context, scope, ops)
-        sentence = (
-            f"Whether {of} depends on {names_text(switches)}; where it is, the outputs differ from "
-            "run to run."
-            if switches
-            else f"{of[0].upper()}{of[1:]}: the outputs differ from run to run."
-        )
+        if switches:
+            sentence = (
+                f"Whether {what} is active depends on {names_text(switches)}; where it is, the "
+                "outputs differ from run to run."
+            )
+        else:
+            sentence = f"{what[0].upper()}{what[1:]} is active: the outputs differ from run to run."
         yield Finding(
             "dropout",
             "warning",
@@ -110,11 +103,9 @@ def _dropout_scope(index: GraphIndex, name: str) -> str:
 def _switches(context: LintContext, scope: str, ops: Sequence[int]) -> tuple[str, ...]:
     """The scalars that may be fed to turn a dropout off: its rate or a bool."""
     index = context.index
-    inside = (
-        [op for op, name in enumerate(index.names) if name.startswith(f"{scope}/")]
-        if scope
-        else ops
-    )
+    inside = ops
+    if scope:
+        inside = [op for op, name in enumerate(index.names) if name.startswith(f"{scope}/")]
     before = np.flatnonzero(traversal.backward(index, inside)).tolist()
     fed = [op for op in before if is_placeholder(index.types[op])]
     scalars = [op for op in fed if index.dtypes(op) == ("bool",) or index.shape(op, 0) == ()]

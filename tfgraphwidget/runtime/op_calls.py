@@ -338,15 +338,15 @@ def typed_operands(
     for arg, operand in zip(args, operands, strict=True):
         if arg.type_attr and not isinstance(operand, Constant):
             dtypes.setdefault(arg.type_attr, dtype_of(operand))
-    return [
-        make(
-            each,
-            dtype_name(arg.type) if arg.type else _holding(dtypes.get(arg.type_attr, ""), each),
-        )
-        if isinstance(each, Constant)
-        else each
-        for arg, each in zip(args, operands, strict=True)
-    ]
+    inputs: list[T] = []
+    for arg, operand in zip(args, operands, strict=True):
+        if not isinstance(operand, Constant):
+            inputs.append(operand)
+        elif arg.type:
+            inputs.append(make(operand, dtype_name(arg.type)))
+        else:
+            inputs.append(make(operand, _holding(dtypes.get(arg.type_attr, ""), operand)))
+    return inputs
 
 
 def _holding(dtype: str, constant: Constant) -> str:

@@ -15,9 +15,9 @@ from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import CLOSED, ViewSpec, build_visible_graph
 
-# Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of
-# it would be felt by a cell that starts just then.
-_FEWEST, _MOST = 60, 1_200
+# Boxes that opening shows
+_FEWEST = 60  # the layout of fewer takes no time that anybody sees
+_MOST = 1_200  # one step of the layout of more would be felt by a cell that starts just then
 _LARGEST = 2_500  # boxes of a drawing that may never be shown: 500 KB
 _ALL = 12_000  # and of all such drawings together
 

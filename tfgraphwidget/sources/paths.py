@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
 
-_LONGEST = 200
+_LONGEST = 200  # characters of a path in a message
 
 
 def parse_path(argument: str | os.PathLike[str], what: str) -> Path:

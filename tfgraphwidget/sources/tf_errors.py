@@ -35,12 +35,12 @@ def error_text(error: BaseException) -> str:
     except Exception:
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    in_user_code = any(line.startswith("in user code") for line in lines)
     messages = [line for line in lines if not line.startswith(_WHERE)]
-    return (
-        first_sentence(messages[-1 if in_user_code else 0] if messages else "")
-        or type(error).__name__
-    )
+    message = ""
+    if messages:
+        in_user_code = any(line.startswith("in user code") for line in lines)
+        message = messages[-1] if in_user_code else messages[0]
+    return first_sentence(message) or type(error).__name__
 
 
 @contextmanager

@@ -50,13 +50,10 @@ def has_unknown_fields(message: Message) -> bool:
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        inside = (
-            value.values()
-            if hasattr(value, "values")
-            else value
-            if hasattr(value, "append")
-            else [value]
-        )
+        if hasattr(value, "values"):
+            inside = value.values()
+        else:
+            inside = value if hasattr(value, "append") else [value]
         if any(has_unknown_fields(each) for each in inside if hasattr(each, "ListFields")):
             return True
     return False

@@ -49,7 +49,9 @@ _FIELDS = {
     "string": "string_val", "uint16": "int_val", "float16": "half_val", "uint32": "uint32_val",
     "uint64": "uint64_val",
 }  # fmt: skip
-_MOST_VALUES, _MOST_LETTERS, _MOST_NAME = 8, 32, 24
+_MOST_VALUES = 8  # of a constant that a badge shows
+_MOST_LETTERS = 32  # of these values
+_MOST_NAME = 24  # letters of a name
 # Names that say nothing: the argument's, or what TensorFlow calls a constant without a name.
 _DUMB = re.compile(r"(Const|[a-z]|value|input|HostConst)(_\d+)?")
 _ARGUMENT = re.compile(r"(_readvariableop)?_?resource(_\d+)?$")
@@ -100,11 +102,9 @@ def static_shape(node: NodeDef, kind: int) -> str:
         return ""
     proto = node.attr[key].tensor.tensor_shape if kind == CONSTANT else node.attr[key].shape
     # Old files write an unknown shape as that of a scalar.
-    return (
-        ""
-        if proto.unknown_rank or not proto.dim
-        else format_shape([d.size if d.size >= 0 else None for d in proto.dim])
-    )
+    if proto.unknown_rank or not proto.dim:
+        return ""
+    return format_shape([dim.size if dim.size >= 0 else None for dim in proto.dim])
 
 
 def _read_shape(index: GraphIndex, op: int) -> str:
@@ -193,7 +193,9 @@ def _short(name: str) -> str:
     return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
-_MOST_AT_OP, _MOST_AT_LAYER, _LAYER = 3, 2, 40
+_MOST_AT_OP = 3  # badges, after which one represents the rest
+_MOST_AT_LAYER = 2  # badges of a closed scope; one that has more shows none
+_LAYER = 40  # ops of a closed scope that is a layer
 
 
 @dataclass(frozen=True, eq=False)

@@ -293,7 +293,7 @@ def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
 # forward pass, one loss or several. An op that leads to such an end needs no line of its own, for
 # the lines that are drawn lead from it to training too.
 
-_MOST_ENTRIES = 16
+_MOST_ENTRIES = 16  # boxes of training by which the last ops are sought one by one
 
 
 def find_training_lines(
@@ -364,9 +364,10 @@ def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
 # What a line carries: the bytes of its largest tensor, the shape of its only one.
 
 
-_MOST_TENSORS = 5_000
+_MOST_TENSORS = 5_000  # lines whose tensors are looked at; of more none is
 # Where NodeDefs do not say shapes, the first question of a file has TensorFlow infer them all.
-_MOST_INFERRED, _ASKED = 8_000, 20
+_MOST_INFERRED = 8_000  # ops of a graph of which it does
+_ASKED = 20  # NodeDefs that are looked at for shapes
 _cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] = (
     WeakKeyDictionary()
 )

@@ -27,7 +27,13 @@ _ASCII = (
     67, 79, 73, 67, 62, 74, 69, 99, 69, 67, 69, 39, 34, 39, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64,
     64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
 )  # fmt: skip
-_WIDE, _EMOJI, _CAPITAL, _SMALL, _SIGN, _OTHER = 100, 130, 80, 66, 84, 80
+# Advances of other letters, by their kind
+_WIDE = 100  # such as Chinese
+_EMOJI = 130
+_CAPITAL = 80
+_SMALL = 66
+_SIGN = 84
+_OTHER = 80
 _PICTURES = "\U0001f000"  # emoji are from here on
 # A box is never wide enough for more letters; a name may have thousands.
 _MOST = 200
@@ -151,21 +157,32 @@ def _fitting_letters(text: str, room: float) -> int:
 Sizes = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.intp]
-OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
-BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
-# Of more badges than these a row may be so many pixels wide in a narrower box: gamma and beta
-# of a batch norm stand next to each other, and its box is not twice as high as a convolution's.
-_FEW_BADGES, _BADGE_ROW = 3, 128.0
-_BADGE_GAP = 4.0  # pixels
-_ROUNDING = 1e-3  # pixels
+# Pixels
+OP_HEIGHT = 30.0
+CLOSED_HEIGHT = 46.0
+LEAST_WIDTH = 64.0
+MOST_WIDTH = 220.0
+_MOST_OF_TWO = 280.0  # width of a fold, which has two names
+SIDES = 23.0  # of a box, left and right of its name
+BADGE_HEIGHT = 15.0
+BADGE_INSET = 6.0  # from the side of a box to its badges
+_BADGE_FOOT = 3.0  # below the badges
+_BADGE_SIDES = 12.0  # of a badge, left and right of its text
+_BADGE_GAP = 4.0  # between badges
+_BADGE_ROW = 128.0  # width of a row of badges in a narrower box, see `_FEW_BADGES`
+_ROUNDING = 1e-3
+# Of more badges a row is wider than a narrow box: gamma and beta of a batch norm stand next to each
+# other, and its box is not twice as high as a convolution's.
+_FEW_BADGES = 3
 _LAYER_OPS = 20  # ops of a usual layer, whose box has the least size
-# Pixels for each doubling of the ops of a closed scope; of a scope of 640 ops, 60 and 20.
-_WIDER, _HIGHER = 12.0, 4.0
+# What each doubling of these ops adds to a closed scope; to one of 640 ops 60 and 20 pixels.
+_WIDER = 12.0
+_HIGHER = 4.0
 _MOST_DOUBLINGS = 5
-_MOST_OF_TWO = 280.0  # a fold has two names
-# The sizes of letters: of names, of what stands below them, of badges.
-TEXT, SMALL, _CHIP = 12.0, 10.0, 11.0
-SIDES = 23.0
+# The sizes of letters
+TEXT = 12.0  # of names
+SMALL = 10.0  # of what stands below them
+_CHIP = 11.0  # of badges
 LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
@@ -295,7 +312,7 @@ def place_badges(visible: VisibleGraph, box: Sizes) -> None:
     box[badges, 1] = bottom - BADGE_HEIGHT * (rows[around] - row)
 
 
-WIDEST_TITLE = 430.0
+WIDEST_TITLE = 430.0  # pixels of the title of an open scope
 
 
 def scope_title(label: str, members: int, *, is_loop: bool, is_training: bool) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 Floats = npt.NDArray[np.float64]
-_MOST_ROWS = 1_000
+_MOST_ROWS = 1_000  # what a table can show
 _UNKNOWN = -1.0
 _COLUMNS = ("parameters", "flops", "bytes", "time")
 

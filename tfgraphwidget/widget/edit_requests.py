@@ -48,10 +48,8 @@ _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # commands after which the user looks at what they have made
-_MOST_REASONS = 3
-# the text of an edit has no number for up to so many ops: an op, the one before it, the one after
-# it
-_FEW = 3
+_MOST_REASONS = 3  # why matches were not replaced, in the text of an edit
+_FEW = 3  # ops that the text of an edit does not count: one, that before it, that after it
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
 _NOT_QUICK = ("not-finite", "duplicate-weights", "batch-size")
@@ -196,14 +194,8 @@ class EditRequests:
 
     def _signature_row(self, signature: Signature, edit: Command | None) -> p.SignatureRow:
         is_there = signature.name != ""
-        inputs, outputs = (
-            ", ".join(
-                f"{key}={name}" if is_there and key != name else key
-                for key, name in side[:_MOST_ENDS]
-            )
-            + (f" and {len(side) - _MOST_ENDS:,} more" if len(side) > _MOST_ENDS else "")
-            for side in (signature.inputs, signature.outputs)
-        )
+        inputs = _side_text(signature.inputs, with_tensors=is_there)
+        outputs = _side_text(signature.outputs, with_tensors=is_there)
         ops = dict.fromkeys(
             split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs)
         )
@@ -435,6 +427,16 @@ def parsed_value(text: str) -> object:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _side_text(tensors: tuple[tuple[str, str], ...], *, with_tensors: bool) -> str:
+    """The inputs or outputs of a signature in a row: their keys, and the tensors that differ."""
+    texts = [
+        f"{key}={name}" if with_tensors and key != name else key
+        for key, name in tensors[:_MOST_ENDS]
+    ]
+    more = f" and {len(tensors) - _MOST_ENDS:,} more" if len(tensors) > _MOST_ENDS else ""
+    return ", ".join(texts) + more
 
 
 def selection_of(editor: GraphEditor) -> Selection:

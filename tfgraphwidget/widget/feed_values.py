@@ -183,9 +183,12 @@ def _kind(dtype: np.dtype) -> str:
         return dtype.kind
     if dtype.names is not None:
         return dtype.names[0] if len(dtype.names) == 1 else "V"
-    return _void_kind(dtype) or (
-        "i" if dtype.name.startswith("int") else "u" if dtype.name.startswith("uint") else "f"
-    )
+    kind = _void_kind(dtype)
+    if kind:
+        return kind
+    if dtype.name.startswith("int"):
+        return "i"
+    return "u" if dtype.name.startswith("uint") else "f"
 
 
 def _void_kind(dtype: np.dtype) -> str:

@@ -32,21 +32,20 @@ if TYPE_CHECKING:
 _MOST_ENDS = 1_000  # inputs or outputs: what a panel can show when it is asked for all
 _MOST_RANKED = 40  # outputs whose ops are counted; each takes 10 ms in a graph of 100,000 ops
 _SHOWN = 6  # inputs or outputs that a panel shows until it is asked for all
-_SMALL, _FEW = 5_000, 20
-"""Ops and functions; to check so many takes less than a user notices."""
-_LARGE = 10_000
-"""Ops of a graph of which nothing is found that takes time until the user asks for it."""
+_SMALL = 5_000  # ops of a graph that is checked before a user notices
+_FEW = 20  # functions of such a graph
+_LARGE = 10_000  # ops; of a larger graph what takes time is found when the user asks for it
 _STEP = "global_step"  # the collection of the variable that counts the steps of training
 
 
 class _Boundary(NamedTuple):
-    """What is expensive to find of a graph."""
+    """What takes time to find of a graph: its boundary and its weights."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    parameters: float
-    size: float
-    dtypes: tuple[str, ...]
+    parameters: float  # elements of all weights
+    size: float  # their bytes
+    dtypes: tuple[str, ...]  # those with the most elements first
 
 
 _UNKNOWN = _Boundary((), (), 0.0, 0.0, ())
@@ -67,9 +66,10 @@ class ModelFacts:
         boundary = self._boundary() if is_complete else _UNKNOWN
         is_small = len(index) <= _SMALL and len(index.functions) <= _FEW
         is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, boundary.inputs))
+        path = core.navigator.path
         return p.ModelReply(
             title=_title(core.source.title, is_file=core.source.stored is not None),
-            inside=core.navigator.path[-1] if len(core.navigator.path) > 1 else "",
+            inside=path[-1] if len(path) > 1 else "",
             about=tuple(_about(self._editor)),
             values=_values(self._editor, boundary),
             ops=len(index),
@@ -117,21 +117,20 @@ def _find_boundary(editor: GraphEditor) -> _Boundary:
         outputs = _largest_first(index, outputs)
     captured = core.view.body.constants
     inputs = core.executor.inputs_and_outputs[0] or needed_placeholders(index, outputs)
-    counts = costs.parameters(index)
-    sizes: Counter[str] = Counter()
-    for op in np.flatnonzero(np.nan_to_num(counts)).tolist():
-        dtype = _held_dtype(index, op)
-        sizes[dtype] += int(counts[op])
+    elements = costs.parameters(index)
+    elements_by_dtype: Counter[str] = Counter()
+    for op in np.flatnonzero(np.nan_to_num(elements)).tolist():
+        elements_by_dtype[_held_dtype(index, op)] += int(elements[op])
     return _Boundary(
-        tuple(
+        inputs=tuple(
             name
             for name in inputs
             if split_tensor(name)[0] not in captured and not _is_handle(index, name)
         ),
-        outputs,
-        float(np.nansum(counts)),
-        float(sum(BYTES.get(dtype, 0) * count for dtype, count in sizes.items())),
-        tuple(dtype for dtype, _ in sizes.most_common() if dtype),
+        outputs=outputs,
+        parameters=float(np.nansum(elements)),
+        size=float(sum(BYTES.get(dtype, 0) * n for dtype, n in elements_by_dtype.items())),
+        dtypes=tuple(dtype for dtype, _ in elements_by_dtype.most_common() if dtype),
     )
 
 
@@ -184,13 +183,10 @@ def _about(editor: GraphEditor) -> Iterator[str]:
         return
     elif source.stored is not None:
         meta = source.stored.meta()
-        yield (
-            "SavedModel"
-            if source.stored.tags() or source.stored.folder()
-            else "MetaGraph"
-            if meta.ListFields()
-            else "GraphDef"
-        )
+        if source.stored.tags() or source.stored.folder():
+            yield "SavedModel"
+        else:
+            yield "MetaGraph" if meta.ListFields() else "GraphDef"
         if source.stored.tags():
             yield "tags " + ", ".join(source.stored.tags())
         version = meta.meta_info_def.tensorflow_version
@@ -245,15 +241,17 @@ def _steps_text(editor: GraphEditor) -> str:
 
 
 def _shapes(index: GraphIndex, names: Sequence[str]) -> Iterator[Sequence[int | None] | None]:
+    """The static shapes of tensors, without those of ops that have no output."""
     for op, port in pairs(index, names):
         if max(port, 0) < len(index.dtypes(op)):
             yield index.shape(op, max(port, 0))
 
 
 def _end(index: GraphIndex, name: str) -> p.ModelEnd:
+    """An input or output of the model, with the dtype and shape of its tensor if it has one."""
     op, port = pairs(index, [name])[0]
     port, dtypes = max(port, 0), index.dtypes(op)
-    dtype, shape = (
-        (dtypes[port], shape_text(index.shape(op, port))) if port < len(dtypes) else ("", "")
-    )
+    dtype, shape = "", ""
+    if port < len(dtypes):
+        dtype, shape = dtypes[port], shape_text(index.shape(op, port))
     return p.ModelEnd(index.names[op], f"{index.names[op]}:{port}", dtype, shape)

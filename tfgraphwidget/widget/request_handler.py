@@ -439,16 +439,19 @@ class RequestHandler:
 
     def _state(self) -> p.State:
         editor, executor, index = self._editor, self._core.executor, self._core.index
-        selection, history = editor.selection, editor.history
+        view = self._core.view
+        inputs, outputs = view.boundary
+        # What a save could not do is in its result, and not once more with what follows.
+        warnings = [n for n in editor.source.notices if n not in self._core.save_notices]
+        selection = editor.selection
+        selected_ops = selection.ids if selection else frozenset[int]()
+        done_steps, steps_ahead = editor.history.done, editor.history.undone[::-1]
+        code = tuple(step.line for step in done_steps)
+        ahead = tuple(step.line for step in steps_ahead)
         return p.State(
             revision=self.revision,
             path=editor.view.breadcrumb,
-            # What a save could not do is in its result, and not once more with what follows.
-            warnings=tuple(
-                self._by_file_name(notice)
-                for notice in editor.source.notices
-                if notice not in self._core.save_notices
-            ),
+            warnings=tuple(map(self._by_file_name, warnings)),
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.boundary is not None else executor.read_only(),
@@ -456,18 +459,18 @@ class RequestHandler:
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),
-            inputs=self._core.view.boundary[0],
-            outputs=self._core.view.boundary[1],
-            selected_ops=len(selection) if selection else 0,
-            selected_variables=count_variables(index, selection.ids) if selection else 0,
-            selected_trainable=count_trainable(index, selection.ids) if selection else 0,
+            inputs=inputs,
+            outputs=outputs,
+            selected_ops=len(selected_ops),
+            selected_variables=count_variables(index, selected_ops),
+            selected_trainable=count_trainable(index, selected_ops),
             values=executor.default_init(),
-            proposal=self._core.executor.free_scope(),
-            undo=history.done[-1].line if history.done else "",
-            redo=history.undone[-1].line if history.undone else "",
-            code=tuple(step.line for step in history.done),
-            ahead=tuple(step.line for step in reversed(history.undone)),
-            sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
+            proposal=executor.free_scope(),
+            undo=code[-1] if code else "",
+            redo=ahead[0] if ahead else "",
+            code=code,
+            ahead=ahead,
+            sentences=tuple(step.sentence for step in (*done_steps, *steps_ahead)),
             comparing=editor.view.difference is not None,
             comparison=self._edits.comparison(),
             explained=self._edits.explanations(),
@@ -475,10 +478,10 @@ class RequestHandler:
             offers=self._edits.offers(),
             colors=self._core.coloring.names,
             legend=self._inspector.legend(),
-            hidden=self._core.view.hidden_ops,
+            hidden=view.hidden_ops,
             direction=editor.view.direction,
             likely=self._likely,
-            pinned=len(self._core.view.pinned),
+            pinned=len(view.pinned),
         )
 
 

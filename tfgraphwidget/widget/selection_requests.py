@@ -44,14 +44,20 @@ class SelectionRequests:
     ) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        # Of a group: what it represents.
-        members = [editor._core.view.members_of(scope) for scope in scopes]
-        ops = (*ops, *(op for some, _ in members for op in some))
-        scopes = tuple(scope for _, some in members for scope in some)
-        parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])
-        if not parts:
+        # A group means the ops and scopes that are drawn as it.
+        all_ops, all_scopes = list(ops), list[str]()
+        for scope in scopes:
+            ops_of_group, scopes_of_group = editor._core.view.members_of(scope)
+            all_ops += ops_of_group
+            all_scopes += scopes_of_group
+        new = None
+        if all_ops:
+            new = editor.ops(*all_ops)
+        if all_scopes:
+            in_scopes = editor.ops(scope=tuple(all_scopes))
+            new = in_scopes if new is None else new | in_scopes
+        if new is None:
             return None if command == "set" else old
-        new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
         if command == "toggle":
             command = "remove" if old is not None and not (new - old) else "add"
         if command == "remove":
@@ -75,30 +81,26 @@ class SelectionRequests:
         Those are proposed that the forward computation reads, not only gradients and summaries;
         they come first.
         """
-        editor, names = self._editor, self._crossing(side, name)
-        index, view = editor._core.index, editor._core.view
-        boundary_tensors = editor._core.view.boundary[side == "outputs"]
+        names = self._crossing(side, name)
+        index, view = self._editor._core.index, self._editor._core.view
+        marked_tensors = view.boundary[side == "outputs"]
         proposed = set(names)
         if side == "outputs":
-            forward = (
-                _forward_ops(index, view.outline.op_part == TRAINS) & ~self._select_item(name).mask
-            )
+            forward = _forward_ops(index, view.outline.op_part == TRAINS)
+            forward = forward & ~self._select_item(name).mask
             consumers = {
                 tensor: traversal.consumers_of(index, pairs(index, [tensor])) for tensor in names
             }
-            read = {tensor for tensor, ops in consumers.items() if forward[ops].any()}
-            proposed = (
-                read or {tensor for tensor, ops in consumers.items() if len(ops) == 0} or proposed
+            read_forward = {tensor for tensor, ops in consumers.items() if forward[ops].any()}
+            unread = {tensor for tensor, ops in consumers.items() if len(ops) == 0}
+            proposed = read_forward or unread or proposed
+        rows = [
+            p.BoundaryTensor(
+                each, tensor_type(index, each), each in marked_tensors, each in proposed
             )
-        ordered = sorted(names, key=lambda each: each not in proposed)
-        return p.BoundaryTensors(
-            tuple(
-                p.BoundaryTensor(
-                    each, tensor_type(index, each), each in boundary_tensors, each in proposed
-                )
-                for each in ordered
-            )
-        )
+            for each in sorted(names, key=lambda each: each not in proposed)
+        ]
+        return p.BoundaryTensors(tuple(rows))
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
         """Mark an item, with a slash at its end a scope or a group, or these of its tensors, as
@@ -110,23 +112,26 @@ class SelectionRequests:
         inputs, outputs = editor._core.view.boundary
         old = inputs if side == "inputs" else outputs
         own = {tensor for tensor in old if split_tensor(tensor)[0] == name}
+        index = editor._core.index
         # An input that is drawn at one of its consumers gives way: the part begins further up.
-        further = (
-            side == "inputs"
-            and own
-            and editor._core.index.ids.get(name) not in view.entrances(editor._core.index)[1]
+        begins_further_up = (
+            side == "inputs" and own and index.ids.get(name) not in view.entrances(index)[1]
         )
         rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
-        new = rest if len(rest) < len(old) and not further else (*rest, *names)
-        boundary = (new, outputs) if side == "inputs" else (inputs, new)
-        view.mark(*boundary, within=self._select_item(name).ops if side == "inputs" else ())
+        is_marked = len(rest) < len(old)
+        new = rest if is_marked and not begins_further_up else (*rest, *names)
+        if side == "inputs":
+            view.mark(new, outputs, within=self._select_item(name).ops)
+        else:
+            view.mark(inputs, new, within=())
         editor._core.listeners.notify()
 
     def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
         """The tensors of a boundary that includes an item: see `protocol.Mark`."""
         item = self._select_item(name)
         if not name.endswith("/"):
-            return (name,) if side == "outputs" else item.boundary[0] or (name,)
+            inputs = item.boundary[0] if side == "inputs" else ()
+            return inputs or (name,)
         tensors = item.boundary[side == "outputs"]
         if not tensors:
             how = "No value enters" if side == "inputs" else "No value goes through"
@@ -135,7 +140,10 @@ class SelectionRequests:
 
     def _select_item(self, name: str) -> Selection:
         """The ops of an item, by its key: with a slash at its end a scope or a group."""
-        selection = self._combine("set", *((), (name,)) if name.endswith("/") else ((name,), ()))
+        if name.endswith("/"):
+            selection = self._combine("set", (), (name,))
+        else:
+            selection = self._combine("set", (name,), ())
         assert selection is not None
         return selection
 
@@ -183,8 +191,8 @@ class SelectionRequests:
 
 MOST_HITS = 1_000
 """What a list can show, and the drawing mark."""
-_MOST_MATCHES = 10_000
-_MOST_REASONS = 5
+_MOST_MATCHES = 10_000  # of a pattern, after which the search stops
+_MOST_REASONS = 5  # why matches cannot be replaced, and near matches
 
 
 def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
@@ -228,7 +236,8 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     index, listed = editor._core.index, matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
     scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}
-    reasons = [(f"{str(match.outputs[0])!r}: " + match.why + ".") for match in matches if match.why]
+    reasons = [f"{str(match.outputs[0])!r}: " + match.why + "." for match in matches if match.why]
+    near = [each for each in matches.near[:_MOST_REASONS] if each.ops]
     summary = p.PatternMatches(
         text=pattern,
         names=tuple(matches.pattern.names),
@@ -236,18 +245,14 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
         ops=tuple(match.ops for match in listed),
         replaceable=len(matches) - len(reasons),
         reasons=tuple(reasons[:_MOST_REASONS]),
-        near=tuple(
-            p.NearMatch(near.ops[0], near.difference)
-            for near in matches.near[:_MOST_REASONS]
-            if near.ops
-        ),
+        near=tuple(p.NearMatch(each.ops[0], each.difference) for each in near),
     )
     hits = tuple(p.Hit(index.names[op], index.types[op]) for op in first_ops[: len(listed)])
-    why = (
-        f"The search stops at {_MOST_MATCHES:,} matches; name a scope, or more of the structure"
-        if matches.is_cut
-        else ""
-    )
+    why = ""
+    if matches.is_cut:
+        why = (
+            f"The search stops at {_MOST_MATCHES:,} matches; name a scope, or more of the structure"
+        )
     return p.SearchReply(hits, len(matches), why, len(scopes), summary)
 
 

@@ -135,10 +135,9 @@ class ValueForms:
 
     def _proposal(self, tensor: str, batch: int) -> p.Feed:
         dtype, shape = self._spec(tensor)
-        sizes = [
-            size if size is not None else 1 if axis else batch
-            for axis, size in enumerate(shape or ())
-        ]
+        sizes = [1 if size is None else size for size in shape or ()]
+        if shape and shape[0] is None:
+            sizes[0] = batch
         is_random = dtype.startswith(("float", "bfloat", "half", "double"))
         return p.Feed(tensor, "random" if is_random else "zeros", str(sizes), 0.0, 1.0, "")
 

@@ -45,13 +45,14 @@ class SavedState:
         saved, before = self._source.saved_editor, self.edits
         if saved is None:
             return {}
-        later = (
-            [] if before is None else [p for p in edits if not any(p is patch for patch in before)]
-        )
-        new = {node.name for patch in later for node in patch.add.nodes}
-        removed = {name: tensor for name, tensor in saved.removed.items() if name not in new}
-        names = self.names(edits).items()
-        return removed | {now: saved.values[name] for now, name in names if name in saved.values}
+        own_edits = {id(patch) for patch in before or ()}
+        later = [] if before is None else [patch for patch in edits if id(patch) not in own_edits]
+        added_later = {node.name for patch in later for node in patch.add.nodes}
+        values = {op: value for op, value in saved.removed.items() if op not in added_later}
+        for now, name in self.names(edits).items():
+            if name in saved.values:
+                values[now] = saved.values[name]
+        return values
 
     def load_into_new(self, index: GraphIndex, patch: Patch) -> None:
         """Load the saved editor's values into the variables that an edit of the archive has added,
@@ -72,29 +73,24 @@ class SavedState:
         source, saved = self._source, self._source.saved_editor
         if saved is None or source.graph is None or source.session is None:
             return
-        ids, types = index.ids, index.types
+        ids, types, stored = index.ids, index.types, source.stored
         names = {now: name for now, name in self.names(edits).items() if now in ids}
-        values = {name: tensor for name, tensor in self.values(edits).items() if name in ids}
-        tables = [op for op, name in names.items() if name in saved.tables]
-        if source.stored is not None and source.stored.folder() is not None:
-            # Whose import has filled all others.
-            tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        if not edits and not saved.edits and source.stored is not None:
-            # The import has loaded these.
-            values = {
-                name: tensor
-                for name, tensor in values.items()
-                if source.stored.key(name) != tensor.name
-            }
+        values = {op: value for op, value in self.values(edits).items() if op in ids}
+        tables = {op: saved.tables[name] for op, name in names.items() if name in saved.tables}
+        iterators = {
+            op: saved.iterators[name] for op, name in names.items() if name in saved.iterators
+        }
+        if stored is not None and stored.folder() is not None:
+            # The import of a SavedModel has filled all other tables.
+            tables = {op: t for op, t in tables.items() if types[ids[op]].startswith("Mutable")}
+        if not edits and not saved.edits and stored is not None:
+            # The import has loaded all variables that are stored under their own keys.
+            values = {op: value for op, value in values.items() if stored.key(op) != value.name}
         variables = definitions(index, [ids[handle] for handle in values])
         contents = sessions.SessionContents(
             _read(variables.values(), values),
-            {op: tuple(tensor.read() for tensor in saved.tables[names[op]]) for op in tables},
-            {
-                op: saved.iterators[name].read()
-                for op, name in names.items()
-                if name in saved.iterators
-            },
+            {op: tuple(tensor.read() for tensor in table) for op, table in tables.items()},
+            {op: iterator.read() for op, iterator in iterators.items()},
         )
         sessions.load_contents(contents, source.session, source.graph)
 
@@ -108,18 +104,15 @@ def _names_after(
     common = 0
     while common < min(len(before), len(after)) and before[common] is after[common]:
         common += 1
-    changes = [
-        ({now: old for old, now in patch.renamed}, patch.add.nodes)
-        for patch in reversed(before[common:])
-    ]
-    changes += [(dict(patch.renamed), patch.remove.nodes) for patch in after[common:]]
-    current = {name: name for name in names}
-    for new_names, nodes in changes:
-        lost = {node.name for node in nodes} - new_names.keys()
-        current = {
-            name: new_names.get(now, now) for name, now in current.items() if now not in lost
+    undone = [patch.inverse() for patch in reversed(before[common:])]
+    names_now = {name: name for name in names}
+    for patch in [*undone, *after[common:]]:
+        new_names = dict(patch.renamed)
+        removed = {node.name for node in patch.remove.nodes} - new_names.keys()
+        names_now = {
+            name: new_names.get(now, now) for name, now in names_now.items() if now not in removed
         }
-    return {now: name for name, now in current.items()}
+    return {now: name for name, now in names_now.items()}
 
 
 def _read(

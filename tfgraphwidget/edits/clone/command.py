@@ -106,24 +106,23 @@ def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> fr
     """
     # A stack of a loop lives for one step, and is each loop's own.
     persistent = persistent_state(index)
-    handles = [op for op, _ in resources(index, frozenset(members)) if persistent[op]]
+    handles = {index.names[i]: i for i, _ in resources(index, frozenset(members)) if persistent[i]}
     if isinstance(variables, str):
-        return frozenset(handles if variables == "shared" else ())
-    mode: dict[int, str] = {}
-    for name, mode_name in variables:
+        return frozenset(handles.values() if variables == "shared" else ())
+    modes: dict[int, str] = {}
+    for name, mode in variables:
+        op = name.partition(":")[0]
         matches = [
-            i
-            for i in handles
-            if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")
+            i for handle, i in handles.items() if handle == op or handle.startswith(f"{name}/")
         ]
         if not matches:
             raise GraphEditError(
                 f"variables names {name!r}, and the part holds no variable of that name or in it"
-                f"{known_instead(name, [index.names[i] for i in handles])}",
+                f"{known_instead(name, [*handles])}",
                 [name],
             )
-        mode.update(dict.fromkeys(matches, mode_name))
-    return frozenset(i for i, mode_name in mode.items() if mode_name == "shared")
+        modes.update(dict.fromkeys(matches, mode))
+    return frozenset(i for i, mode in modes.items() if mode == "shared")
 
 
 Init = Literal["current", "initial", "none"]
@@ -419,19 +418,26 @@ class _CloneSource:
     unused_slots: tuple[str, ...]
 
     def preview(self, clone: Clone, first_copy: _Copy) -> Preview:
-        """Its notice, once a copy was made."""
+        """What the preview of the clone says, once a copy was made."""
         index, names = self.index, self.index.names
         op_set = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
-        boundary_ops = frozenset(
-            index.op(name) for name in (*clone.inputs, *self.inputs.instead_names)
-        )
-        kinds = dict(shared_state(index, op_set, boundary_ops))
+        stays = first_copy.copier.stays  # in the graph that it is copied from
+
         persistent = persistent_state(index)
-        first = needed_ops(index, (), [v.initializer for v in self.variables if v.initializer])
-        stays = first_copy.copier.stays
-        own = clone.variables != "shared"
-        inner = first_copy.in_functions
+        new = [State(kind, names[i]) for i, kind in resources(index, op_set) if persistent[i]]
+        boundary_names = (*clone.inputs, *self.inputs.instead_names)
+        boundary_ops = frozenset(index.op(name) for name in boundary_names)
+        kinds = dict(shared_state(index, op_set, boundary_ops))
+        shared = [State(kinds[i], names[i]) for i in sorted(kinds)]
+        if clone.variables == "shared":
+            shared += first_copy.in_functions
+        else:
+            new += first_copy.in_functions
+
+        initializers = [v.initializer for v in self.variables if v.initializer]
+        only_initialize = needed_ops(index, (), initializers)
+        effects = [i for i in side_effects(index, op_set) if not only_initialize[i]]
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
@@ -439,16 +445,9 @@ class _CloneSource:
             control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(
-                State(kind, names[i]) for i, kind in resources(index, op_set) if persistent[i]
-            )
-            + (inner if own else ()),
-            shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner))
-            if stays
-            else (),
-            stateful=tuple(
-                (index.types[i], names[i]) for i in side_effects(index, op_set) if not first[i]
-            ),
+            new=tuple(new),
+            shared=tuple(shared) if stays else (),
+            stateful=tuple((index.types[i], names[i]) for i in effects),
             dropped=tuple(first_copy.losses()),
         )
 
@@ -620,14 +619,12 @@ class _Copy:
         if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
             return ()
         copier = self.copier
-        instead = (
-            (f"{op}:{port}", text) for (op, port), text in copier.replacements.items() if port >= 0
-        )
-        read = {name: text or name for name, text in instead}
-        names = {
-            **copier.names,
-            **{name: text if ":" in text else f"{text}:0" for name, text in read.items()},
-        }
+        names = dict(copier.names)  # of ops, and of tensors that the copies read in place of others
+        for (op, port), text in copier.replacements.items():
+            if port >= 0:
+                tensor = f"{op}:{port}"
+                instead = text or tensor
+                names[tensor] = instead if ":" in instead else f"{instead}:0"
         return control_flow_contexts.rename_contexts(
             self.index.extras.contexts(), names, copier.frames, stays=copier.stays
         )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain
 
 from tfgraphwidget.edits.clone.node_copier import rename_calls
 from tfgraphwidget.graph import (
@@ -137,21 +138,21 @@ def copy_functions(
         if apart and (again or name in target.functions)
     ]
     names = _names_in_target(index, bodies, target, into, [*own_functions, *branches])
-    keys = _free_keys(
-        (bodies[name] for name in own_functions),
-        into,
-        state_keys(target, into) if used_keys is None else used_keys,
-    )
-    definitions = tuple(
-        _renamed_function(bodies[name], names, keys if name in own_functions else {})
-        for name in names
-    )
-    gradient_names = ((names[name], index.extras.gradient(name)) for name in names)
-    gradients = tuple(
-        (name, names.get(gradient, gradient)) for name, gradient in gradient_names if gradient
-    )
+    if used_keys is None:
+        used_keys = state_keys(target, into)
+    keys = _free_keys((bodies[name] for name in own_functions), into, used_keys)
+    definitions = []
+    gradients = []
+    for name, new_name in names.items():
+        new_keys = keys if name in own_functions else {}
+        definitions.append(_renamed_function(bodies[name], names, new_keys))
+        if gradient := index.extras.gradient(name):
+            gradients.append((new_name, names.get(gradient, gradient)))
     return FunctionCopies(
-        definitions, gradients, names, tuple(name for name in bodies if name in holding)
+        functions=tuple(definitions),
+        gradients=tuple(gradients),
+        names=names,
+        stateful=tuple(name for name in bodies if name in holding),
     )
 
 
@@ -166,9 +167,9 @@ def _branch_functions(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
     stack = list(nodes)
     while stack:
         node = stack.pop()
-        for reference in (
-            called_functions(node, index.functions) if node.op in FUNCTIONAL_CONTROL_FLOW else ()
-        ):
+        if node.op not in FUNCTIONAL_CONTROL_FLOW:
+            continue
+        for reference in called_functions(node, index.functions):
             if reference.function not in functions:
                 functions[reference.function] = None
                 stack += index.extras.function(reference.function).node_def
@@ -221,28 +222,24 @@ def _direct_calls(body: FunctionDef, index: GraphIndex) -> list[str]:
 
 
 def _stateful_functions(bodies: dict[str, FunctionDef], index: GraphIndex) -> set[str]:
-    """The functions in whose bodies an op keeps state under a key."""
+    """The functions in whose bodies an op keeps state under a key, and those that call them."""
     keeps: Callable[[NodeDef], bool] = has_state
-    holding = {name for name, body in bodies.items() if any(map(keeps, body.node_def))}
-    grew = True
-    while grew:
-        callers = {
-            name
-            for name, body in bodies.items()
-            if not holding.isdisjoint(_direct_calls(body, index))
-        }
-        grew = not callers <= holding
-        holding |= callers
-    return holding
+    stateful = {name for name, body in bodies.items() if any(map(keeps, body.node_def))}
+    calls = {name: _direct_calls(body, index) for name, body in bodies.items()}
+    while True:
+        callers = {name for name, called in calls.items() if not stateful.isdisjoint(called)}
+        if callers <= stateful:
+            return stateful
+        stateful |= callers
 
 
 def _free_keys(bodies: Iterable[FunctionDef], into: str, used_keys: set[str]) -> dict[str, str]:
     """A free key for each key of state in the bodies; an op without one has its name."""
     keys: dict[str, str] = {}
-    for key in dict.fromkeys(
-        shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)
-    ):
-        keys[key] = take_free_name(f"{into}/{key}" if into else key, used_keys)
+    for node in filter(has_state, chain.from_iterable(body.node_def for body in bodies)):
+        key = shared_name(node) or node.name
+        if key not in keys:
+            keys[key] = take_free_name(f"{into}/{key}" if into else key, used_keys)
     return keys
 
 

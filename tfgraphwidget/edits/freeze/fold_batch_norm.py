@@ -405,14 +405,9 @@ class _BatchNormFolding:
         shape, channels = index.shape(*tensor), _channels(index, layer)
         if shape is None or channels is None:
             return False
-        rank = (
-            2
-            if index.types[layer.op] == "MatMul"
-            else 5
-            if index.types[layer.op] == "Conv3D"
-            else 4
-        )
-        return _is_along(shape, (1 - rank) if _is_channels_first(index, layer.op) else -1, channels)
+        rank = {"MatMul": 2, "Conv3D": 5}.get(index.types[layer.op], 4)
+        axis = 1 - rank if _is_channels_first(index, layer.op) else -1
+        return _is_along(shape, axis, channels)
 
     def _is_by_row(self, tensor: Tensor, layer: _Layer) -> bool:
         """Whether a tensor has one number per column of a matrix product's input, or for all."""

@@ -84,8 +84,9 @@ def forwarded_references(
         return {}
     one = references[0] if kind == "Switch" else next(iter(references.values()))
     # A plain Identity of a reference gives a value: only resources are handed on by plain ops.
-    refers = node.op in _PLAIN or node.attr["T"].type == DT_RESOURCE
-    return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
+    if node.op not in _PLAIN and node.attr["T"].type != DT_RESOURCE:
+        return {}
+    return {0: one, 1: one} if kind == "Switch" else {0: one}
 
 
 def accepts_values(

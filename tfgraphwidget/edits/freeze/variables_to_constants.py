@@ -147,12 +147,10 @@ class FunctionSpecializer:
             node.op = specials[node.op].name
             return node
         for attribute in node.attr.values():
-            for function in (
-                [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func
-            ):
-                function.name = (
-                    specials[function.name].name if function.name in specials else function.name
-                )
+            is_one = attribute.WhichOneof("value") == "func"
+            for function in [attribute.func] if is_one else attribute.list.func:
+                if function.name in specials:
+                    function.name = specials[function.name].name
         types = "T" if node.op in WHILE_LOOPS else "Tin"
         shapes = node.attr["output_shapes"].list.shape
         for slot, value in references.items():
@@ -238,12 +236,10 @@ def _with_value_arguments(original: FunctionDef, name: str, references: Referenc
         body.signature.input_arg[k].ClearField("handle_data")
         body.resource_arg_unique_id.pop(k, None)
         if k in body.arg_attr:
-            for attribute in [
-                attribute
-                for attribute in body.arg_attr[k].attr
-                if attribute != "_user_specified_name"
-            ]:
-                del body.arg_attr[k].attr[attribute]
+            attributes = body.arg_attr[k].attr
+            for key in list(attributes):
+                if key != "_user_specified_name":
+                    del attributes[key]
     return body
 
 
@@ -389,11 +385,14 @@ def convert_variables(
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
     check_computed(index, outputs, inputs)
+    output_ops = [index.names[index.op(name)] for name in outputs]
     need, naming = needed_ops(index, inputs, outputs), GraphNaming(index)
-    handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
-    values = {index.names[i]: _variable_value(index.nodes[i]) for i in handles}
     ops = np.flatnonzero(need).tolist()
     nodes = [index.nodes[i] for i in ops]
+
+    # The variables that become constants
+    handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
+    values = {index.names[i]: _variable_value(index.nodes[i]) for i in handles}
     writes = find_writes(index, nodes, values)
     remaining_variables = (*(writes if updates == "keep" else ()), *keep)
     values = {name: value for name, value in values.items() if name not in remaining_variables}
@@ -401,23 +400,26 @@ def convert_variables(
     rewriting = ValueRewriter(nodes, dict(values), naming, functions)
     rewriting.propagate()
     if updates == "refuse":
-        check_followed(
-            [write for write in writes.values() if in_function or write.function], *ways_out
-        )
+        refusable = [write for write in writes.values() if in_function or write.function]
+        check_followed(refusable, *ways_out)
+
+    # The ops that stay, of which none updates a variable
     updating = rewriting.pure_updates()
     needed = _ops_without_updates(index, need, inputs, outputs, updating, rewriting.assigned)
-    for name in outputs:
-        if index.names[index.op(name)] in updating:
-            raise rewriting.update_error(index.names[index.op(name)])
+    for op in output_ops:
+        if op in updating:
+            raise rewriting.update_error(op)
     inside = {index.names[i] for i in np.flatnonzero(needed).tolist()}
     rewritten_nodes = rewriting.rewrite({index.names[i] for i in ops} - inside)
     if rewriting.assigned:
         used = {split_input(text)[0] for node in rewritten_nodes for text in node.input}
-        used |= {index.names[index.op(name)] for name in outputs}
+        used.update(output_ops)
         inside -= values.keys() - used
         rewritten_nodes = [
             node for node in rewritten_nodes if node.name not in values or node.name in used
         ]
+
+    # Constants in place of variables, placeholders in place of inputs, bodies in place of calls
     for node in rewritten_nodes:
         if node.name in values:
             constant = make_constant(node, values[node.name].dtype)
@@ -425,60 +427,64 @@ def convert_variables(
                 set_value(node.name, constant)
         _drop_colocation(node, inside)
     entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
-    others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
+    state = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
     nodes, new_functions = [*entering, *rewritten_nodes], functions.reachable(rewritten_nodes)
     if inline or lower_control_flow:
-        output_ops = {index.names[index.op(name)] for name in outputs}
         flat = flatten(
             index,
             nodes,
             new_functions,
             naming.free,
-            output_ops,
+            set(output_ops),
             lower_control_flow=lower_control_flow,
         )
         nodes, new_functions = list(flat.nodes), flat.functions
+
+    variables = {*values, *remaining_variables}
+    remaining_state = [
+        (index.names[i], kind) for i, kind in state if index.names[i] not in variables
+    ]
     return ConvertedGraph(
-        tuple(nodes),
-        new_functions,
-        tuple(name for name in values if name in inside),
-        tuple(name for name in (index.names[i] for i in ops) if name in updating),
-        tuple(
-            (index.names[i], kind)
-            for i, kind in others
-            if index.names[i] not in {*values, *remaining_variables}
-        ),
-        fed,
-        unused_inputs(index, inputs, needed),
-        tuple(writes.values()),
-        remaining_variables,
+        nodes=tuple(nodes),
+        functions=new_functions,
+        variables=tuple(name for name in values if name in inside),
+        cut=tuple(index.names[i] for i in ops if index.names[i] in updating),
+        remaining_state=tuple(remaining_state),
+        fed=fed,
+        unused=unused_inputs(index, inputs, needed),
+        writes=tuple(writes.values()),
+        remaining_variables=remaining_variables,
     )
 
 
 def _connect_inputs(
     index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: GraphNaming
 ) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
-    """The placeholders that `nodes` reads inputs from, and for which tensors new ones are."""
-    cut, there = set(pairs(index, inputs)), {node.name for node in nodes}
+    """Make `nodes` read the fed tensors from placeholders.
+
+    Returns the placeholders that are not among the nodes, and (tensor, placeholder) for those that
+    are new.
+    """
+    fed, node_names = set(pairs(index, inputs)), {node.name for node in nodes}
     placeholders: dict[tuple[int, int], NodeDef] = {}
-    fed = []
-    for node in nodes if cut else ():
+    new = []
+    for node in nodes if fed else ():
         for slot, text in enumerate(node.input):
             name, port = split_input(text)
             op = index.ids.get(name, -1)
-            if port < 0 or ((op, port) not in cut and (op, ANY_PORT) not in cut):
+            if port < 0 or ((op, port) not in fed and (op, ANY_PORT) not in fed):
                 continue
             if (op, port) not in placeholders and index.types[op] in REQUIRED_PLACEHOLDERS:
                 placeholders[op, port] = index.nodes[op]
             elif (op, port) not in placeholders:
-                own = port == 0 and name not in there
                 base = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
-                placeholders[op, port] = _input_placeholder(
-                    index, op, port, name if own else naming.free(base)
-                )
-                fed.append((f"{name}:{port}", str(placeholders[op, port].name)))
+                is_name_free = port == 0 and name not in node_names
+                own_name = name if is_name_free else naming.free(base)
+                placeholders[op, port] = _input_placeholder(index, op, port, own_name)
+                new.append((f"{name}:{port}", str(placeholders[op, port].name)))
             node.input[slot] = placeholders[op, port].name
-    return [node for node in placeholders.values() if node.name not in there], tuple(fed)
+    entering = [node for node in placeholders.values() if node.name not in node_names]
+    return entering, tuple(new)
 
 
 def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> NodeDef:

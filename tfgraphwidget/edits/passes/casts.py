@@ -41,7 +41,9 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 Tensor = tuple[int, int]
 _FLOAT = 1  # DT_FLOAT
 _SMALL = 16  # elements: an epsilon, a scale, a mask's value
-_FEW_BYTES = 4096
+_FEW_BYTES = (
+    4096  # of a constant; a larger one is stored in the new dtype for float32 consumers, too
+)
 # The dtype of the statistics of a fused batch normalization.
 _STATISTICS = "U"
 _DTYPES = ("float16", "bfloat16")
@@ -306,17 +308,14 @@ class _Casting:
         for arg in definition.output_arg if outputs else definition.input_arg:
             number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
             types = attribute(node, definition, arg.type_list_attr) if arg.type_list_attr else None
-            count = (
-                len(types.list.type)
-                if types is not None
-                else 1
-                if number is None
-                else int(number.i)
-            )
-            place = len(after)
-            after += (
-                [self.dtype] * count if arg.type_attr in changed else before[place : place + count]
-            )
+            if types is not None:
+                count = len(types.list.type)
+            else:
+                count = 1 if number is None else int(number.i)
+            if arg.type_attr in changed:
+                after += [self.dtype] * count
+            else:
+                after += before[len(after) : len(after) + count]
         return after
 
     def _gives(self, tensor: Tensor) -> str:

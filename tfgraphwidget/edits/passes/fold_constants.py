@@ -50,11 +50,11 @@ from tfgraphwidget.tf_types import NodeDef
 
 # Their results depend on the device, or hold for a session only.
 _NEVER = re.compile(r"Stateless\w+|\w*Random\w*|GuaranteeConst|FakeParam|_\w+")
-_LIMIT = 102_400
+_LIMIT = 102_400  # bytes
 # Bytes of values that are held at once, 512 MB: others read them, however small they are stored.
 MAX_HELD = 1 << 29
 MAX_SECONDS = 30.0  # that computing may take; what is left stays as it is
-_FEW = 3
+_FEW = 3  # ops that a note names
 
 
 @register
@@ -231,14 +231,12 @@ class _ConstantFolding:
             if shape is None or (None in shape and node.op != "Rank"):
                 return False
             sizes = [size or 0 for size in shape]
-            value = (
-                len(sizes)
-                if node.op == "Rank"
-                else sizes
-                if node.op != "Size"
-                else int(np.prod(sizes))
-            )
-            values.append(np.array(value, np.int32 if node.op == "Rank" else dtype))
+            if node.op == "Rank":
+                values.append(np.array(len(sizes), np.int32))
+            elif node.op == "Size":
+                values.append(np.array(int(np.prod(sizes)), dtype))
+            else:
+                values.append(np.array(sizes, dtype))
         if self._depends_on_effects[op]:
             return False
         self.values[op], self.sizes[op] = values, 0

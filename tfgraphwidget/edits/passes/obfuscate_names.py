@@ -25,7 +25,6 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import (
     count_text,
-    enclosing_scopes,
     free_name,
     scope_around,
     shared_name,
@@ -33,6 +32,7 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.tf_types import NodeDef
 
+# Attributes that hold names: under which state is found or that errors print, and of the user.
 _KEYS = ("shared_name", "container", "debug_name", "tensor_array_name", "stack_name")
 _USER = ("_user_specified_name", "_output_shapes_name")
 _SCOPE = re.compile(r"[A-Za-z]\w*_\d+")
@@ -80,54 +80,42 @@ class ObfuscateNames(Command):
         One that does nothing for a graph without ops, or one whose names say nothing already.
         """
         index = context.index
-        arguments = {split_tensor(name)[0] for name in context.arguments}
+        fixed = {split_tensor(name)[0] for name in context.arguments}
         if context.function or context.boundary is not None:
             # Callers find the state by the names of its ops.
-            arguments |= {
-                index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()
-            }
+            fixed |= {index.names[op] for op in np.flatnonzero(persistent_state(index)).tolist()}
             for variable in all_variables(index):
-                arguments |= variable.ops
+                fixed |= variable.ops
         pairs = zip(index.names, index.types, strict=True)
-        if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
+        if all(name in fixed or _says_nothing(name, kind) for name, kind in pairs):
             return nothing_to_do("The graph has no names to hide.")
-        names = {old: new for old, new in obfuscated_names(index).items() if old not in arguments}
-        scopes = tuple(
-            dict.fromkeys(scope for name in names.values() for scope in enclosing_scopes(name))
-        )
-        patch = rename_patch(index, names, tuple(scope for scope in scopes if "/" not in scope))
+        names = {old: new for old, new in obfuscated_names(index).items() if old not in fixed}
+        outermost = (name.partition("/")[0] for name in names.values() if "/" in name)
+        patch = rename_patch(index, names, tuple(dict.fromkeys(outermost)))
         keys = _Keys(index, has_values=context.has_values)
         nodes = tuple(keys.without_names(node) for node in patch.add.nodes)
-        zeroed = 0
+        notes = [f"{count_text(len(names), 'op')} renamed."]
         if self.contents:
             zeroed = sum(_without_content(node, index) for node in nodes)
-        notes = [f"{count_text(len(names), 'op')} renamed."]
-        notes += (
-            [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."]
-            if self.contents
-            else []
-        )
-        notes.append(
-            f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}."
-        )
+            notes.append(f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning.")
+        remaining = self._remaining(index, keys, has_arguments=bool(fixed))
+        notes.append(f"These stay: {', '.join(remaining)}.")
         patch = replace(patch, add=replace(patch.add, nodes=nodes))
         return replace(patch, report=Report((*lost_state_notes(patch, context), *notes)))
 
     def _remaining(self, index: GraphIndex, keys: _Keys, *, has_arguments: bool) -> list[str]:
+        """What of the graph still says something, in words."""
         remaining = ["op types, attributes and shapes", "the keys of signatures and collections"]
-        remaining += [] if self.contents else ["the contents of constants"]
-        remaining += (
-            [f"{count_text(len(index.functions), 'function')} with their names"]
-            if index.functions
-            else []
-        )
-        remaining += (
-            [f"the keys of {count_text(keys.state_keys, 'variable or table')}"]
-            if keys.state_keys
-            else []
-        )
-        remaining += ["the names of arguments and captured variables"] if has_arguments else []
-        remaining += ["the frames of loops"] if keys.frames_stay else []
+        if not self.contents:
+            remaining.append("the contents of constants")
+        if index.functions:
+            remaining.append(f"{count_text(len(index.functions), 'function')} with their names")
+        if keys.state_keys:
+            remaining.append(f"the keys of {count_text(keys.state_keys, 'variable or table')}")
+        if has_arguments:
+            remaining.append("the names of arguments and captured variables")
+        if keys.frames_stay:
+            remaining.append("the frames of loops")
         return remaining
 
 
@@ -154,9 +142,8 @@ def obfuscated_names(index: GraphIndex) -> dict[str, str]:
 def _says_nothing(name: str, kind: str) -> bool:
     """Whether a name is one that this edit gives."""
     *scopes, last = name.split("/")
-    return re.fullmatch(rf"({re.escape(kind)}|op)(_\d+)+", last) is not None and all(
-        map(_SCOPE.fullmatch, scopes)
-    )
+    is_numbered_type = re.fullmatch(rf"({re.escape(kind)}|op)(_\d+)+", last) is not None
+    return is_numbered_type and all(map(_SCOPE.fullmatch, scopes))
 
 
 class _Keys:
@@ -200,11 +187,8 @@ class _Keys:
         return node
 
     def _free_key(self) -> bytes:
-        return next(
-            key
-            for number in self._numbers
-            if (key := f"key_{number}".encode()) not in self._in_functions
-        )
+        keys = (f"key_{number}".encode() for number in self._numbers)
+        return next(key for key in keys if key not in self._in_functions)
 
 
 def _without_content(node: NodeDef, index: GraphIndex) -> bool:

@@ -20,8 +20,8 @@ from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 _FLOAT, _INT8 = cast("DataType.ValueType", 1), cast("DataType.ValueType", 6)  # DT_FLOAT, DT_INT8
-_MINIMUM = 1024
-_MOST_BITS = 16
+_MINIMUM = 1024  # elements
+_MOST_BITS = 16  # of a rounded weight
 
 
 @register

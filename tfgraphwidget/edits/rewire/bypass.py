@@ -59,7 +59,8 @@ def _inputs(resolver: kinds.Resolver, by: Any) -> str | tuple[tuple[str, str], .
         return tuple(
             (resolver.name(output), resolver.name(tensor)) for output, tensor in by.items()
         )
-    return () if by is None or (isinstance(by, tuple | list) and not by) else resolver.name(by)
+    is_empty = by is None or (isinstance(by, tuple | list) and not by)
+    return () if is_empty else resolver.name(by)
 
 
 @register
@@ -114,12 +115,8 @@ class Bypass(Rewire):
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call; a part without gradient ops is bypassed alone."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
-        return cls(
-            **{
-                **fields,
-                "gradients": fields["gradients"] and resolver.has_gradient_ops(fields["what"]),
-            }
-        )
+        fields["gradients"] = fields["gradients"] and resolver.has_gradient_ops(fields["what"])
+        return cls(**fields)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -212,14 +209,8 @@ class Bypass(Rewire):
                 f"{names_text(unread)} {verb} no consumers, so there is nothing to bypass."
             )
         if not unmatched:
-            moves.notes.append(
-                part_text(self.what)
-                + (
-                    f" stays in the graph, read by {names_text(consumers)}."
-                    if consumers
-                    else " stays in the graph, without consumers outside."
-                )
-            )
+            read = f"read by {names_text(consumers)}" if consumers else "without consumers outside"
+            moves.notes.append(part_text(self.what) + f" stays in the graph, {read}.")
             return
         tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
         verb = "is" if len(unmatched) == 1 else "are"
@@ -296,13 +287,12 @@ class Bypass(Rewire):
                 if backward.mask[tensor[0]] and moves.name(tensor[0]).startswith(scope)
             ]
             leaving = _input_gradients(boundary, passed_on, scope, ways, renamed)
-            others = sorted(
-                {op for t in passed_on if t not in leaving for op, _ in boundary.leaving[t]}
-            )
-            if others:
-                verb = "reads" if len(others) == 1 else "read"
+            others = [tensor for tensor in passed_on if tensor not in leaving]
+            readers = sorted({op for tensor in others for op, _ in boundary.leaving[tensor]})
+            if readers:
+                verb = "reads" if len(readers) == 1 else "read"
                 moves.notes.append(
-                    f"{names_text([moves.name(op) for op in others])} {verb} gradients of "
+                    f"{names_text([moves.name(op) for op in readers])} {verb} gradients of "
                     + part_text(self.what)
                     + " as before; compute gradients again before you train."
                 )
@@ -328,6 +318,7 @@ class Bypass(Rewire):
 
     @staticmethod
     def _one(moves: EdgeMoves, name: str) -> Tensor:
+        """The one tensor of a name. Raises GraphEditError for the name of several."""
         candidates = tensors(moves.index, name)
         if len(candidates) != 1 or candidates[0][1] == CONTROL:
             raise GraphEditError(
@@ -343,11 +334,9 @@ class Bypass(Rewire):
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
         if len(fed) > 1:
             # A print has what it prints beside what it passes on, a dropout asks for a shape.
-            index = moves.index
+            slots = boundary.entering
             fed = [
-                way
-                for way in fed
-                if any(_uses_value(index, op, k) for op, k in boundary.entering[way])
+                way for way in fed if any(_uses_value(moves.index, op, k) for op, k in slots[way])
             ]
         if len(fed) == 1:
             return fed[0]
@@ -381,14 +370,9 @@ class Bypass(Rewire):
         """Let who waits for an op of the part wait for what comes before the part."""
         around = sorted({*(ways or {op for op, _ in boundary.entering}), *boundary.control_inputs})
         for op in boundary.waiting:
-            waits = [
-                control_input
-                for control_input in moves.current_control_inputs(op)
-                if control_input not in part.ids
-            ]
-            moves.control_inputs[op] = tuple(
-                dict.fromkeys([*waits, *(other for other in around if other != op)])
-            )
+            waits = [c for c in moves.current_control_inputs(op) if c not in part.ids]
+            new = [other for other in around if other != op]
+            moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *new]))
 
     def _carry_waits(
         self, moves: EdgeMoves, boundary: Boundary, part: Selection, ways: Mapping[Tensor, Tensor]
@@ -412,17 +396,17 @@ class Bypass(Rewire):
             moves.control_inputs[op] = tuple(dict.fromkeys((*now, *waits)))
         if waits:
             before = names_text([moves.name(op) for op in waits])
-            others = names_text([moves.name(op) for op in sorted(reading.difference(waiting))])
-            moves.notes.append(
-                f"{names_text([moves.name(op) for op in waiting])} "
-                f"{'waits' if len(waiting) == 1 else 'wait'} for {before} now, as "
-                + part_text(self.what)
-                + " did."
-                if waiting and not others
-                else part_text(self.what)
-                + f" waits for {before}; {others or 'what is read in its place'} "
-                f"{'do' if ' and ' in others else 'does'} not."
-            )
+            not_waiting = [moves.name(op) for op in sorted(reading.difference(waiting))]
+            if waiting and not not_waiting:
+                who = names_text([moves.name(op) for op in waiting])
+                wait = "waits" if len(waiting) == 1 else "wait"
+                moves.notes.append(
+                    f"{who} {wait} for {before} now, as " + part_text(self.what) + " did."
+                )
+            else:
+                who = names_text(not_waiting) or "what is read in its place"
+                do = "do" if len(not_waiting) > 1 else "does"
+                moves.notes.append(part_text(self.what) + f" waits for {before}; {who} {do} not.")
 
 
 @register
@@ -478,17 +462,11 @@ class Detach(Rewire):
             self._stand_in(moves, tensor, slots)
         if self.control:
             for op in np.flatnonzero(part.mask).tolist() if boundary.control_inputs else ():
-                moves.control_inputs[op] = tuple(
-                    control_input
-                    for control_input in moves.current_control_inputs(op)
-                    if control_input in part.ids
-                )
+                waits = moves.current_control_inputs(op)
+                moves.control_inputs[op] = tuple(c for c in waits if c in part.ids)
             for op in boundary.waiting:
-                moves.control_inputs[op] = tuple(
-                    control_input
-                    for control_input in moves.current_control_inputs(op)
-                    if control_input not in part.ids
-                )
+                waits = moves.current_control_inputs(op)
+                moves.control_inputs[op] = tuple(c for c in waits if c not in part.ids)
         if not moves.inputs and not moves.control_inputs:
             what = " has no such edges" if part.ids else " holds no ops"
             moves.nothing = part_text(self.what) + what + ", so there is nothing to cut."
@@ -571,14 +549,15 @@ def _input_gradients(
     before = traversal.backward(index, [op for op, _ in ways])
 
     def goes_on(tensor: Tensor) -> bool:
+        """Whether other gradients read a gradient, of ops that come before the part."""
         owners = gradient_owners(index, further[tensor], renamed)
-        return not owners or bool(before[list(owners)].any())
+        return bool(further[tensor]) and (not owners or bool(before[list(owners)].any()))
 
-    return (
-        [tensor for tensor in passed_on if not trained[tensor].isdisjoint(read_instead)]
-        or [tensor for tensor in passed_on if further[tensor] and goes_on(tensor)]
-        or [tensor for tensor in passed_on if not further[tensor] and not trained[tensor]]
-    )
+    of_variables = [t for t in passed_on if not trained[t].isdisjoint(read_instead)]
+    if of_variables:
+        return of_variables
+    read_by_gradients = [t for t in passed_on if goes_on(t)]
+    return read_by_gradients or [t for t in passed_on if not further[t] and not trained[t]]
 
 
 def _add_external(context: PlanContext, boundary: Boundary) -> None:
@@ -637,10 +616,10 @@ def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
     """Whether what reads a tensor may read another one, as far as dtypes and static shapes are
     known.
     """
-    a, b = moves.dtype(tensor).removesuffix("_ref"), moves.dtype(way).removesuffix("_ref")
-    return (not a or not b or a == b) and are_compatible(
-        moves.index.shape(*tensor), moves.index.shape(*way)
-    )
+    dtype, new_dtype = (moves.dtype(t).removesuffix("_ref") for t in (tensor, way))
+    if dtype and new_dtype and dtype != new_dtype:
+        return False
+    return are_compatible(moves.index.shape(*tensor), moves.index.shape(*way))
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:

@@ -98,28 +98,29 @@ def gradient_path(
     if own and not part and backward.is_end(op):
         return None  # a loss is minimized itself, whatever is made of it for others
     own_of_part = own.union(*(backward.by_owner.get(each, ()) for each in part))
-    consumers = {consumer for consumer in index.consumer_lists[op] if consumer not in backward.ops}
-    value_consumers = set(index.consumer_lists[op]) & backward.ops - own_of_part
-    if not value_consumers <= {
-        gradient for each in consumers for gradient in backward.by_owner.get(each, ())
-    }:
+    all_consumers = set(index.consumer_lists[op])
+    gradients_of_consumers = {
+        gradient
+        for consumer in all_consumers - backward.ops
+        for gradient in backward.by_owner.get(consumer, ())
+    }
+    value_consumers = all_consumers & backward.ops - own_of_part
+    if not value_consumers <= gradients_of_consumers:
         return None
     owners = set[int]().union(*(backward.owners[gradient] for gradient in own))
     if not owners <= {op, *part}:
         return None  # what arrives is the gradient of what all of them give
     own = own_of_part if len(owners) > 1 else own
     arriving = _at_ops(backward, own) if own else _at_optimizers(backward, op)
-    alike = [each for each in arriving if index.shape(*each.tensor) == index.shape(*tensor)]
-    if (
-        not arriving
-        or len(alike) != len(arriving)
-        or any(may_run_in_frames(index, [a.tensor[0]]) for a in arriving)
-    ):
+    if not arriving:
         return None
-    if own and any(
-        _is_handed_on(backward, each.tensor, {op, *part}, own_of_part) for each in alike
-    ):
-        return None
+    for gradient in (each.tensor for each in arriving):
+        if index.shape(*gradient) != index.shape(*tensor):
+            return None
+        if may_run_in_frames(index, [gradient[0]]):
+            return None
+        if own and _is_handed_on(backward, gradient, {op, *part}, own_of_part):
+            return None
     return GradientPath(tuple(arriving), frozenset(value_consumers))
 
 
@@ -136,10 +137,7 @@ def part_gradients(
         return None
     if any(not backward.owners[gradient] <= part for gradient in own):
         return None
-    trains_itself = any(
-        index.types[op] in HANDLES for each in part for op in (each, *index.input_lists[each])
-    )
-    if trains_itself:
+    if any(_is_handle(index, op) for each in part for op in (each, *index.input_lists[each])):
         return None  # its own variables have gradients, too
     by_scope: dict[str, set[int]] = {}
     for gradient in own:
@@ -171,12 +169,11 @@ def _gradients_of_one_time(
     leaving = _leaving(backward, region, part, sources)
     if leaving is None:
         return None
-    without_gradient = set(range(len(sources))) - {k for _, k in leaving}
-    if any(
-        sources[k][0] in backward.dependents and is_differentiable(index, sources[k])
-        for k in without_gradient
-    ):
-        return None  # the part stopped it, and what takes its place may not
+    with_gradient = {k for _, k in leaving}
+    for k, source in enumerate(sources):
+        is_trained = source[0] in backward.dependents and is_differentiable(index, source)
+        if is_trained and k not in with_gradient:
+            return None  # the part stopped it, and what takes its place may not
     return PartGradients(arriving, leaving, frozenset(region))
 
 
@@ -365,28 +362,26 @@ def _at_ops(backward: BackwardOps, own: set[int]) -> list[ArrivingGradient]:
 def _at_optimizers(backward: BackwardOps, op: int) -> list[ArrivingGradient]:
     """What optimizers are given for the variable that only this op reads on the path."""
     index = backward.index
-    handles = [source for source in index.input_lists[op] if index.types[source] in HANDLES]
-    if len(handles) != 1 or len(index.input_lists[op]) != 1:
+    sources = index.input_lists[op]
+    if len(sources) != 1 or not _is_handle(index, sources[0]):
         return []
-    reads = [
+    of_variable = index.consumer_lists[sources[0]]
+    other_reads = [
         consumer
-        for consumer in index.consumer_lists[handles[0]]
+        for consumer in of_variable
         if consumer != op
         and index.dtypes(consumer) == index.dtypes(op)
         and index.consumer_lists[consumer]
-        if not _is_training(index, consumer)
+        and not _is_training(index, consumer)
     ]
-    if reads:
+    if other_reads:
         return []
     consumers: dict[Tensor, list[int]] = {}
-    for update in (
-        consumer
-        for consumer in index.consumer_lists[handles[0]]
-        if "Apply" in index.types[consumer]
-    ):
-        for tensor in index.input_tensors(update):
-            if tensor[0] in backward.ops:
-                consumers.setdefault(tensor, []).append(update)
+    for update in of_variable:
+        if "Apply" in index.types[update]:
+            for tensor in index.input_tensors(update):
+                if tensor[0] in backward.ops:
+                    consumers.setdefault(tensor, []).append(update)
     return [
         ArrivingGradient(tensor, tuple(dict.fromkeys(ops))) for tensor, ops in consumers.items()
     ]

@@ -171,11 +171,9 @@ def _possible_owners(
     that were taken in a name scope, "c/gradients/net/Mul_grad/Mul" again, after "net/Mul".
     """
     for scope, of in _forward_names(name):
-        owners = {
-            prefix: ops
-            for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope)))
-            if (ops := _ops_of_name(index, prefix + of, name, renamed))
-        }
+        prefixes = ["", *(f"{outer}/" for outer in enclosing_scopes(scope))]
+        candidates = {each: _ops_of_name(index, each + of, name, renamed) for each in prefixes}
+        owners = {prefix: ops for prefix, ops in candidates.items() if ops}
         if owners:
             return scope, owners
     return "", {}
@@ -246,14 +244,17 @@ def possible_gradient_notes(
     names = [
         name
         for op, name in enumerate(index.names)
-        if "_grad" in name and not part[op] and _is_of_no_op(index, name, renamed)
-        if any(part[source] or (source, port) in near for source, port in index.input_tensors(op))
+        if "_grad" in name
+        and not part[op]
+        and _is_of_no_op(index, name, renamed)
+        and any(part[tensor[0]] or tensor in near for tensor in index.input_tensors(op))
     ]
     if not names:
         return ()
-    are, they = (
-        ("is a gradient", "it is one") if len(names) == 1 else ("are gradients", "they are some")
-    )
+    if len(names) == 1:
+        are, they = "is a gradient", "it is one"
+    else:
+        are, they = "are gradients", "they are some"
     way = f"if {they} of {what}, compute the gradients again before you train"
     return (f"{names_text(names)} {are} of no op that is in the graph by that name; {way}.",)
 

@@ -29,9 +29,10 @@ def tensors(index: GraphIndex, name: str) -> list[Tensor]:
     if name[:1] == "^" and name not in index.ids:
         return [(index.op(name[1:]), CONTROL)]
     check_ports(index, [name])
-    port = None if name in index.ids else split_tensor(name)[1]
     op = index.op(name)
-    return [(op, k) for k in range(len(index.dtypes(op)))] if port is None else [(op, port)]
+    port = None if name in index.ids else split_tensor(name)[1]
+    ports = range(len(index.dtypes(op))) if port is None else [port]
+    return [(op, k) for k in ports]
 
 
 def pair_tensors(
@@ -40,31 +41,26 @@ def pair_tensors(
     """Pair names of tensors, of ops for all their outputs, or "^op" for control edges, in order.
     Raises UnknownName, and GraphEditError where the numbers differ, or a tensor is named twice.
     """
-    sides = [
-        [t for name in as_tuple(names) for t in tensors(index, name)] for names in (ones, others)
-    ]
-    a, b = labels or (
-        names_text(as_tuple(ones)) or "nothing",
-        names_text(as_tuple(others)) or "nothing",
-    )
-    if len(sides[0]) != len(sides[1]):
-        counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
+    ones, others = as_tuple(ones), as_tuple(others)
+    one_side = [tensor for name in ones for tensor in tensors(index, name)]
+    other_side = [tensor for name in others for tensor in tensors(index, name)]
+    a, b = labels or (names_text(ones) or "nothing", names_text(others) or "nothing")
+    if len(one_side) != len(other_side):
         raise GraphEditError(
             a
-            + f" is {counts[0]} and "
+            + f" is {len(one_side)} tensor{'s' * (len(one_side) != 1)} and "
             + b
-            + f" is {counts[1]}, so they make no pairs; name as many on both sides ('op:0' is a "
-            "tensor, '^op' "
-            "the control edges of an op).",
-            _ops(index, (*sides[0], *sides[1])),
+            + f" is {len(other_side)} tensor{'s' * (len(other_side) != 1)}, so they make no pairs; "
+            "name as many on both sides ('op:0' is a tensor, '^op' the control edges of an op).",
+            _ops(index, (*one_side, *other_side)),
         )
-    if len(set(sides[0])) < len(sides[0]):
-        twice = next(t for k, t in enumerate(sides[0]) if t in sides[0][:k])
+    if len(set(one_side)) < len(one_side):
+        twice = next(tensor for k, tensor in enumerate(one_side) if tensor in one_side[:k])
         raise GraphEditError(
             f"{index.names[twice[0]]!r} is named twice in " + a + "; name each tensor once.",
             _ops(index, [twice]),
         )
-    pairs = list(zip(*sides, strict=True))
+    pairs = list(zip(one_side, other_side, strict=True))
     for old, new in pairs:
         if (old[1] == CONTROL) != (new[1] == CONTROL):
             raise GraphEditError(
@@ -118,13 +114,11 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
 def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
     """The parts of a selection that no edge between two of its ops joins, in graph order."""
     ops = sorted(part.ids)
-    number = np.full(len(index), -1, dtype=np.int64)
+    number = np.full(len(index), -1, dtype=np.int64)  # of each op among those of the part
     number[ops] = np.arange(len(ops))
-    ops_of_edges = [
-        np.stack([number[rows.owner], number[rows.values]], axis=1)
-        for rows in (index.inputs, index.controls)
-    ]
-    edges = np.concatenate(ops_of_edges)
+    consumers = np.concatenate([index.inputs.owner, index.controls.owner])
+    sources = np.concatenate([index.inputs.values, index.controls.values])
+    edges = np.stack([number[consumers], number[sources]], axis=1)
     labels = weak_components(len(ops), edges[(edges >= 0).all(axis=1)])
     parts: dict[int, list[int]] = {}
     for op, label in zip(ops, labels, strict=True):

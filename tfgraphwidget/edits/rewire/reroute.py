@@ -488,6 +488,8 @@ class Connect(Rewire):
             )
         slots = self._slots(index, moves, source_tensors)
         if len(source_tensors) != len(slots):
+            consumers = [slots_of_tensor[0][0] for slots_of_tensor in slots]
+            ops = dict.fromkeys([*(op for op, _ in source_tensors), *consumers])
             raise GraphEditError(
                 self._text(self.source)
                 + f" gives {count_text(len(source_tensors), 'tensor')} and "
@@ -495,10 +497,7 @@ class Connect(Rewire):
                 + f" takes {count_text(len(slots), 'input')}; connect equally many, or one tensor "
                 "to one input "
                 "by " + either("k=.", "its number."),
-                dict.fromkeys(
-                    index.names[op]
-                    for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))
-                ),
+                [index.names[op] for op in ops],
             )
         for tensor, inputs in zip(source_tensors, slots, strict=True):
             moves.inputs.update(dict.fromkeys(inputs, tensor))

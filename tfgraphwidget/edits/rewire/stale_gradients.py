@@ -84,14 +84,10 @@ def stale_gradient_notes(
     ops = list(dict.fromkeys([*_ChangedEdges(backward, patch).stale(carried), *left_over]))
     if not ops:
         return ()
+    subject = what or subject_text(tuple(index.names[op] for op in ops))
     gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
     names = f" ({names_text([index.names[op] for op in gradients])})" if gradients else ""
-    return (
-        (
-            f"The gradients of {what or subject_text(tuple(index.names[op] for op in ops))}{names} "
-            f"{_STALE}"
-        ),
-    )
+    return (f"The gradients of {subject}{names} {_STALE}",)
 
 
 class BackwardOps:
@@ -255,10 +251,9 @@ class BackwardOps:
 
     def _is_first(self, gradient: int) -> bool:
         """Whether gradients were begun with an op: ones in the shape of what is differentiated."""
-        is_of_tape = _OF_TAPE in self.index.names[gradient]  # which names few ops after others
-        return (
-            gradient not in self.owner and bool(self.index.input_lists[gradient]) and not is_of_tape
-        )
+        if gradient in self.owner or _OF_TAPE in self.index.names[gradient]:
+            return False  # a tape names few of its ops after those that they belong to
+        return bool(self.index.input_lists[gradient])
 
     def _differentiable_consumers(self, op: int) -> Iterator[int]:
         """The forward ops that the derivative of an op goes on to."""
@@ -266,15 +261,11 @@ class BackwardOps:
         for consumer in index.consumer_lists[op]:
             if consumer in self.ops or has_no_gradient(index, consumer):
                 continue
-            if not any(
-                is_differentiable(index, (consumer, port))
-                for port in range(len(index.dtypes(consumer)))
-            ):
+            outputs = ((consumer, port) for port in range(len(index.dtypes(consumer))))
+            if not any(is_differentiable(index, tensor) for tensor in outputs):
                 continue  # a summary, a comparison
-            if any(
-                tensor[0] == op and is_differentiable(index, tensor)
-                for tensor in index.input_tensors(consumer)
-            ):
+            read = (tensor for tensor in index.input_tensors(consumer) if tensor[0] == op)
+            if any(is_differentiable(index, tensor) for tensor in read):
                 yield consumer
 
     def _results(self) -> list[int]:
@@ -284,19 +275,21 @@ class BackwardOps:
         are fetched.
         """
         consumers, owner = self.index.consumer_lists, self.owner
-        used = {
-            owner[op]
-            for op in owner
-            if any(owner.get(consumer) != owner[op] for consumer in consumers[op])
+        read = [op for op in self.ops if not self.ops.issuperset(consumers[op])]
+        with_read_gradients = {
+            op
+            for gradient, op in owner.items()
+            if any(owner.get(consumer) != op for consumer in consumers[gradient])
         }
-        results = [
-            op for op in self.ops if any(consumer not in self.ops for consumer in consumers[op])
+        unread = [
+            gradient
+            for gradient in self.ops
+            if not consumers[gradient] and owner.get(gradient) not in with_read_gradients
         ]
         # An optimizer takes all that it has asked for; what else is there has come of it on the
         # way.
-        trained = {self.scope(op) for op in results if self._is_for_optimizer(op)}
-        unread = [op for op in self.ops if not consumers[op] and owner.get(op) not in used]
-        return results + [op for op in unread if self.scope(op) not in trained]
+        trained = {self.scope(op) for op in read if self._is_for_optimizer(op)}
+        return read + [op for op in unread if self.scope(op) not in trained]
 
     def _is_for_optimizer(self, op: int) -> bool:
         return any(
@@ -326,12 +319,11 @@ class BackwardOps:
         """The inputs of a forward op that have a shape; for optimizers reads of variables."""
         index = self.index
         inputs = [tensor for tensor in index.input_tensors(op) if is_differentiable(index, tensor)]
-        alike = [
-            tensor for tensor in inputs if shape is not None and index.shape(*tensor) == shape
-        ] or inputs
-        if not self._is_for_optimizer(result):
-            return alike
-        return [tensor for tensor in alike if _reads_variable(index, tensor)] or alike
+        if shape is not None:
+            inputs = [t for t in inputs if index.shape(*t) == shape] or inputs
+        if self._is_for_optimizer(result):
+            inputs = [t for t in inputs if _reads_variable(index, t)] or inputs
+        return inputs
 
 
 class _ChangedEdges:
@@ -413,12 +405,12 @@ class _ChangedEdges:
 
     def _value_is_read(self, op: int, old: Tensor, new: Tensor | None) -> bool:
         """Whether a gradient op of an op still reads the value that the op no longer reads."""
-        text = self._name(old[0]), old[1]
-        for gradient in self._backward.by_owner.get(op, ()) if new is not None else ():
+        value = self._name(old[0]), old[1]
+        if new is None:
+            return False
+        for gradient in self._backward.by_owner.get(op, ()):
             at = self._after.ids.get(self._name(gradient))
-            if at is not None and any(
-                split_input(each) == text for each in self._after.nodes[at].input
-            ):
+            if at is not None and value in map(split_input, self._after.nodes[at].input):
                 return True
         return False
 
@@ -430,12 +422,10 @@ def has_no_gradient(index: GraphIndex, op: int) -> bool:
 
 def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
     """Whether gradients go through a tensor, by its dtype."""
-    dtypes = index.dtypes(tensor[0])
-    return (
-        tensor[1] >= len(dtypes)
-        or not dtypes[tensor[1]]
-        or dtypes[tensor[1]].startswith(_DIFFERENTIABLE)
-    )
+    op, port = tensor
+    dtypes = index.dtypes(op)
+    is_unknown = port >= len(dtypes) or not dtypes[port]
+    return is_unknown or dtypes[port].startswith(_DIFFERENTIABLE)
 
 
 def _reads_variable(index: GraphIndex, tensor: Tensor) -> bool:

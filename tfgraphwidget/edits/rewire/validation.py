@@ -72,12 +72,14 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
         return
     after = apply_patch(index, patch)
     rows = _without_back_edges(after, Csr(after.sources.start, after.sources.to))
-    part, ids = strong_components(rows.start, rows.values), after.ids
+    component, ids = strong_components(rows.start, rows.values), after.ids
     for name, sources in (gained | new).items():
-        for source in sorted(ids[each] for each in sources if each in ids) if name in ids else ():
-            op = ids[name]
+        if name not in ids:
+            continue
+        op = ids[name]
+        for source in sorted(ids[each] for each in sources if each in ids):
             is_way_round = after.types[op] in MERGE and after.types[source] in NEXT
-            if part[op] == part[source] and not is_way_round:
+            if component[op] == component[source] and not is_way_round:
                 if op == source:
                     cycle = [op]
                 else:
@@ -148,13 +150,11 @@ class _Slots:
     def __init__(self, index: GraphIndex, source: Tensor) -> None:
         self.index, self.source, self.moves = index, source, EdgeMoves(index)
         self.tensor_text, self.dtype = self.moves.tensor_name(source), self.moves.dtype(source)
-        before = traversal.along(
-            _without_back_edges(index, Csr(index.sources.start, index.sources.to)), [source[0]]
-        )
-        self.before: list[bool] = before.tolist()
-        csr = index.inputs
-        self.start = csr.start.tolist()
-        self.read = list(zip(csr.values.tolist(), index.ports.tolist(), strict=True))
+        rows = _without_back_edges(index, Csr(index.sources.start, index.sources.to))
+        self.before: list[bool] = traversal.along(rows, [source[0]]).tolist()
+        inputs = index.inputs
+        self.start = inputs.start.tolist()
+        self.read = list(zip(inputs.values.tolist(), index.ports.tolist(), strict=True))
         self.dtypes: dict[Tensor, str] = {}
         self.runs = None if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else frames_of(index)
 
@@ -165,10 +165,8 @@ class _Slots:
         if not read:
             return f"{name!r} reads nothing."
         if self.before[op] and not (types[op] in MERGE and types[self.source[0]] in NEXT):
-            return (
-                f"{self.tensor_text!r} {'comes from' if op == self.source[0] else 'depends on'} "
-                f"{name!r} itself."
-            )
+            depends = "comes from" if op == self.source[0] else "depends on"
+            return f"{self.tensor_text!r} {depends} {name!r} itself."
         why = ""
         for k, old in enumerate(read):
             why = self._why_not(op, k, old, read)
@@ -177,6 +175,7 @@ class _Slots:
         return why
 
     def _why_not(self, op: int, k: int, old: Tensor, read: list[Tensor]) -> str:
+        """Why an op cannot take the tensor at input `k` in place of `old`; "" when it can."""
         if old == self.source:
             return f"{self.index.names[op]!r} reads {self.tensor_text!r} already."
         if old not in self.dtypes:
@@ -190,20 +189,16 @@ class _Slots:
             )
         if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
-        other_kind = (
-            _other_kind(self.moves, (op, k), old, self.source) if self.dtype in _OF_HANDLES else ""
-        )
-        if other_kind:
-            return other_kind
+        if self.dtype in _OF_HANDLES:
+            other_kind = _other_kind(self.moves, (op, k), old, self.source)
+            if other_kind:
+                return other_kind
         if self.runs is None:
             return ""
-        sources = [
-            *read,
-            *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op)),
-        ]
-        return self.runs.why_not(
-            op, [(old, self.source)], sources, [*sources[:k], self.source, *sources[k + 1 :]]
-        )
+        waits = self.moves.current_control_inputs(op)
+        before = [*read, *((control_input, CONTROL) for control_input in waits)]
+        after = [*before[:k], self.source, *before[k + 1 :]]
+        return self.runs.why_not(op, [(old, self.source)], before, after)
 
 
 # Dtypes
@@ -229,13 +224,13 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
 
 def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     """Why an op that takes a queue's handle cannot take a variable's; "" when it can."""
-    index = moves.index
-    kinds = [handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new)]
-    names = moves.name(slot[0]), moves.tensor_name(old), moves.tensor_name(new)
-    node = index.nodes[slot[0]]
-    return other_kind_text(
-        node, slot[1], index.typing.definition(node.op), (kinds[0], kinds[1]), names
-    )
+    index, (consumer, k) = moves.index, slot
+    node = index.nodes[consumer]
+    old_kind = handle_kind(index, old) if old[0] < len(index) else ""
+    new_kind = handle_kind(index, new) if new[0] < len(index) else ""
+    names = moves.name(consumer), moves.tensor_name(old), moves.tensor_name(new)
+    definition = index.typing.definition(node.op)
+    return other_kind_text(node, k, definition, (old_kind, new_kind), names)
 
 
 def other_kind_text(
@@ -275,6 +270,7 @@ def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
+    """The dtype of a tensor, and its static shape if it is not new."""
     shape = " " + drawn_shape(moves.index.shape(*tensor)) if tensor[0] < len(moves.index) else ""
     return moves.dtype(tensor) + shape
 
@@ -305,25 +301,30 @@ def taken_inputs(index: GraphIndex, op: int) -> int | None:
 
 
 def _check_frames(moves: EdgeMoves) -> None:
+    """Raise GraphEditError where an op would read, or wait for, one of another loop or branch."""
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
-    n = len(index)
-    involved = {
-        op for (consumer, _), old, new in edges for op in (consumer, old[0], new[0]) if op < n
-    }
-    involved.update(*((op, *ops, *moves.current_control_inputs(op)) for op, ops in waits.items()))
+    involved: set[int] = set()
+    for (consumer, _), old, new in edges:
+        involved.update(op for op in (consumer, old[0], new[0]) if op < len(index))
+    for op, ops in waits.items():
+        involved.update((op, *ops, *moves.current_control_inputs(op)))
     if not may_run_in_frames(index, sorted(involved)):
         return
-    changed: dict[int, list[tuple[int, Tensor, Tensor]]] = {op: [] for op in waits}
+    slots_of: dict[int, list[tuple[int, Tensor, Tensor]]] = {op: [] for op in waits}
     for (consumer, k), old, new in edges:
-        changed.setdefault(consumer, []).append((k, old, new))
-    for op, slots in sorted(changed.items()):
-        read = moves.current_inputs(op)
-        after = dict(enumerate(read)) | {k: new for k, _, new in slots}
-        control_inputs = [(other, CONTROL) for other in moves.current_control_inputs(op)]
-        waits_for = [(other, CONTROL) for other in waits.get(op, moves.current_control_inputs(op))]
-        pairs = [(old, new) for _, old, new in slots]
+        slots_of.setdefault(consumer, []).append((k, old, new))
+    for op, slots in sorted(slots_of.items()):
+        read_before = moves.current_inputs(op)
+        read_after = list(read_before)
+        for k, _, new in slots:
+            read_after[k] = new
+        waits_before = moves.current_control_inputs(op)
+        waits_after = waits.get(op, waits_before)
         why = frames_of(index).why_not(
-            op, pairs, [*read, *control_inputs], [*after.values(), *waits_for]
+            op,
+            [(old, new) for _, old, new in slots],
+            [*read_before, *((other, CONTROL) for other in waits_before)],
+            [*read_after, *((other, CONTROL) for other in waits_after)],
         )
         _raise_if(moves, why, (op, *(new[0] for _, _, new in slots)))
 
@@ -345,26 +346,28 @@ def cycle_of(moves: EdgeMoves) -> list[int]:
     A loop's way round (NextIteration to Merge) is not a cycle.
     """
     index, edges, waits = moves.index, moves.changed_inputs(), moves.changed_control_inputs()
-    n, types = len(index), index.types
-    new = {(slot[0], source[0]) for slot, _, source in edges if source[0] < n}
-    new = {(op, source) for op, source in new if not (types[op] in MERGE and types[source] in NEXT)}
-    new |= {
-        (op, control_input)
-        for op, ops in waits.items()
-        for control_input in set(ops).difference(moves.current_control_inputs(op))
-    }
-    itself = next((op for op, source in sorted(new) if op == source), None)
-    if not new or itself is not None:
-        return [] if itself is None else [itself]
+    types = index.types
+    new: set[tuple[int, int]] = set()  # edges, as (consumer, source)
+    for (op, _), _, (source, _) in edges:
+        if source < len(index) and not (types[op] in MERGE and types[source] in NEXT):
+            new.add((op, source))
+    for op, ops in waits.items():
+        new_waits = set(ops).difference(moves.current_control_inputs(op))
+        new.update((op, source) for source in new_waits)
+    for op, source in sorted(new):
+        if op == source:
+            return [op]
+    if not new:
+        return []
     rows = _without_back_edges(index, _rows_after(moves, edges, waits))
     consumers = np.fromiter((op for op, _ in new), np.int32)
     if not traversal.along(rows, {source for _, source in new})[consumers].any():
         return []
-    part = strong_components(rows.start, rows.values)
-    edge = next(((op, source) for op, source in sorted(new) if part[op] == part[source]), None)
-    if edge is None:
-        return []
-    return shortest_path(rows.start, rows.values, edge[1], edge[0])[::-1]
+    component = strong_components(rows.start, rows.values)
+    for op, source in sorted(new):
+        if component[op] == component[source]:
+            return shortest_path(rows.start, rows.values, source, op)[::-1]
+    return []
 
 
 def _rows_after(
@@ -383,15 +386,11 @@ def _rows_after(
         first = start[op + 1] - len(waits_now)
         for at, control_input in enumerate(waits_now):
             values[first + at] = control_input if control_input in ops else op
-        added += [
-            (op, control_input)
-            for control_input in dict.fromkeys(ops)
-            if control_input not in waits_now
-        ]
+        added += [(op, source) for source in dict.fromkeys(ops) if source not in waits_now]
     if not added:
         return Csr(start, values)
     owners = np.array([op for op, _ in added], dtype=np.int32)
-    values = np.insert(values, start[owners + 1], [control_input for _, control_input in added])
+    values = np.insert(values, start[owners + 1], [source for _, source in added])
     more = np.cumsum(np.bincount(owners, minlength=len(start) - 1)).astype(np.int32)
     return Csr(start + np.concatenate([np.zeros(1, dtype=np.int32), more]), values)
 

@@ -34,10 +34,11 @@ def waits_of(index: GraphIndex, ops: Collection[int], unread: Iterable[int]) -> 
     Args:
         unread: The ops whose outputs nothing reads in place of the part, though it reads them.
     """
-    own = (op for op in ops if index.types[op] not in CONSTANTS)
-    waits = {waited for op in own for waited in index.control_lists[op]}
-    constants = (op for op in ops if index.types[op] in CONSTANTS)
-    waits |= _waits_of_sources(index, [*constants, *unread])
+    constants = [op for op in ops if index.types[op] in CONSTANTS]
+    waits = _waits_of_sources(index, [*constants, *unread])
+    for op in ops:
+        if index.types[op] not in CONSTANTS:
+            waits.update(index.control_lists[op])
     return sorted(waits.difference(ops))
 
 
@@ -48,7 +49,9 @@ def runs_before(index: GraphIndex, ops: Iterable[int]) -> Mask:
 
 
 def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
-    """What ops wait for, and what they are computed from, that depend on no input."""
+    """The control inputs of those ops that depend on no input of the graph, and of what these are
+    computed from.
+    """
     fed = computed_from_outside(index)
     unfed = walk_from(
         (op for op in ops if not fed[op]),
@@ -61,28 +64,28 @@ def _waits_of_sources(index: GraphIndex, ops: Iterable[int]) -> set[int]:
 def waiting_notes(index: GraphIndex, patch: Patch) -> tuple[str, ...]:
     """A sentence for each op left without consumers that others still wait for."""
     removed = {node.name for node in patch.remove.nodes}
-    left = {
-        name
-        for change in patch.changed
-        for name in _sources(change.before) - _sources(change.after)
-    } - removed
-    if not left:
+    lost_a_consumer: set[str] = set()
+    for change in patch.changed:
+        lost_a_consumer |= _sources(change.before) - _sources(change.after)
+    lost_a_consumer -= removed
+    if not lost_a_consumer:
         return ()
     changed = {change.name: change.after for change in patch.changed}
-    read = {name for node in patch.add.nodes for name in _sources(node)}
+
+    def after_patch(ops: Iterable[int]) -> list[NodeDef]:
+        """The NodeDefs of those of the ops that stay."""
+        staying = [op for op in ops if index.names[op] not in removed]
+        return [changed.get(index.names[op], index.nodes[op]) for op in staying]
+
+    read_by_new_ops = {name for node in patch.add.nodes for name in _sources(node)}
+    unread = lost_a_consumer - read_by_new_ops
     notes = []
-    for op in sorted(index.ids[name] for name in left - read if name in index.ids):
+    for op in sorted(index.ids[name] for name in unread if name in index.ids):
         name = index.names[op]
-        consumers, waiting = (
-            [
-                changed.get(index.names[other], index.nodes[other])
-                for other in ops
-                if index.names[other] not in removed
-            ]
-            for ops in (index.consumer_lists[op], index.control_consumer_lists[op])
-        )
-        names = [node.name for node in waiting if f"^{name}" in node.input]
-        if names and not any(name in _sources(node) for node in consumers):
+        if any(name in _sources(node) for node in after_patch(index.consumer_lists[op])):
+            continue
+        waiting = after_patch(index.control_consumer_lists[op])
+        if names := [node.name for node in waiting if f"^{name}" in node.input]:
             notes.append(_note(name, names))
     return tuple(notes)
 
@@ -93,12 +96,9 @@ def _sources(node: NodeDef) -> set[str]:
 
 
 def _note(name: str, waiting: list[str]) -> str:
-    who, wait, they = (
-        (repr(waiting[0]), "waits", "it")
-        if len(waiting) == 1
-        else (names_text(waiting), "wait", "them")
-    )
+    wait, they = ("waits", "it") if len(waiting) == 1 else ("wait", "them")
     return (
-        f"{who} still {wait} for {name!r}, which has no consumers any more; let {they} wait for "
+        f"{names_text(waiting)} still {wait} for {name!r}, which has no consumers any more; let "
+        f"{they} wait for "
         "another op: " + editor_call("reroute", f'"^{name}", "^…"') + "."
     )

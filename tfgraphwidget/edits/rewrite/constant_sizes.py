@@ -26,8 +26,8 @@ from tfgraphwidget.tf_types import DataType, NodeDef
 # Sizes in constants. A vector of sizes is often stacked from several constants (`tf.stack([32,
 # tf.shape(x)[1]])`), so it is read entry by entry.
 
-_MOST = 64
-_DEEPEST = 20
+_MOST = 64  # sizes in a constant; one with more holds something else
+_DEEPEST = 20  # ops that are followed from a consumer of sizes to the constants
 _PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is the axis
 
 
@@ -56,14 +56,10 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
         if all(part is not None for part in parts):
             return [entry for part in parts for entry in part or ()]
     shape = index.shape(*tensor)
-    if (
-        shape is None
-        or None in shape
-        or len(shape) > 1
-        or prod(size or 0 for size in shape) > _MOST
-    ):
+    if shape is None or None in shape or len(shape) > 1:
         return None
-    return [SizeEntry(None)] * prod(size or 0 for size in shape)
+    count = prod(size or 0 for size in shape)
+    return [SizeEntry(None)] * count if count <= _MOST else None
 
 
 def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> list[int] | None:
@@ -75,16 +71,17 @@ def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> li
     tensor = node.attr["value"].tensor
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     count = prod(sizes)
-    dtypes = {
+    fields = {
         index.typing.number("int32"): (tensor.int_val, "<i4"),
         index.typing.number("int64"): (tensor.int64_val, "<i8"),
     }
-    if tensor.dtype not in dtypes or len(sizes) > max_rank or count > _MOST:
+    if tensor.dtype not in fields or len(sizes) > max_rank or count > _MOST:
         return None
-    values, kind = dtypes[tensor.dtype]
+    values, dtype = fields[tensor.dtype]
     if tensor.tensor_content:
-        return [int(value) for value in np.frombuffer(tensor.tensor_content, kind)]
+        return [int(value) for value in np.frombuffer(tensor.tensor_content, dtype)]
     integers = list(values) or [0]
+    # A TensorProto leaves out the values at its end that repeat the last one.
     return (integers + [integers[-1]] * count)[:count]
 
 
@@ -160,7 +157,9 @@ class SizeConsumer:
 
     def sizes(self, slot: int) -> list[SizeEntry]:
         """The sizes at an input; [] if it is not known."""
-        return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
+        if slot >= len(self.read):
+            return []
+        return size_entries(self.index, self.read[slot]) or []
 
     def stale(
         self,
@@ -176,18 +175,17 @@ class SizeConsumer:
             proposed: The new size, the expression that computes it, or None if neither is known.
         """
         index, entry = self.index, all_[k]
-        mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
-        value = tuple(size for _, size in mine)
-        scalar = index.shape(entry.constant, 0) == ()
-        if proposed is None:
-            new = None
-        else:
-            new = tuple(proposed if at == entry.at else size for at, size in mine)
+        sizes = {e.at: e.value or 0 for e in all_ if e.constant == entry.constant}
+        value = tuple(size for _, size in sorted(sizes.items()))
+        new: tuple[int | str, ...] | None = None
+        if proposed is not None:
+            new = tuple(size for _, size in sorted({**sizes, entry.at: proposed}.items()))
+        is_scalar = index.shape(entry.constant, 0) == ()
         size = at_run_time or SizeAtRunTime("", (0,))
         return StaleConstant(
             op=index.names[entry.constant],
-            value=value[0] if scalar else value,
-            proposed=new[0] if scalar and new else new,
+            value=value[0] if is_scalar else value,
+            proposed=new[0] if is_scalar and new else new,
             consumer=index.names[self.op],
             at=entry.at,
             slot=slot,
@@ -210,8 +208,10 @@ class SizeConsumer:
         """Report a size computed from the shape of a tensor that the op reads at run time."""
         source = f"{self.index.names[tensor[0]]}:{tensor[1]}"
         text = " * ".join(f'tf.shape("{source}")[{position}]' for position in positions)
-        text += f" * {times}" if times != 1 else ""
-        text += f" + {plus}" if plus > 0 else f" - {-plus}" if plus else ""
+        if times != 1:
+            text += f" * {times}"
+        if plus:
+            text += f" + {plus}" if plus > 0 else f" - {-plus}"
         return self.stale(slot, all_, k, text, SizeAtRunTime(source, positions, times, plus))
 
     def scale(self, value: int, was: int, now: int | None) -> int | None:
@@ -241,11 +241,11 @@ class SizeConsumer:
             The size; None if it is not known which it was, or cannot be read where the op is: in a
             loop, that of what lies outside.
         """
-        of = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
-        of = [(p, old) for p, old in of if old == was] or of
-        if len(of) != 1 or control_flow.enclosing_blocks(self.index, self.op):
+        divisors = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
+        candidates = [(p, old) for p, old in divisors if old == was] or divisors
+        if len(candidates) != 1 or control_flow.enclosing_blocks(self.index, self.op):
             return None
-        position, old = of[0]
+        position, old = candidates[0]
         return SizeAtRunTime("", (position,), value // old)
 
     def size_text(self, size: SizeAtRunTime) -> str:

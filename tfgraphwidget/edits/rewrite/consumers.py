@@ -56,17 +56,17 @@ class ConsumerRewriter:
                 node.input[k] = as_input(op, CONTROL if old[1] == CONTROL else port or 0)
 
     def stand_in(self, old: int, new: str) -> None:
-        """Let what waits for an op wait for another, and its consumers stand on the device of that
-        one where they stood on its own.
+        """Let what waits for an op wait for another, and colocate with that one the consumers that
+        were colocated with the first.
         """
         index = self.index
         for waiting in index.control_consumer_lists[old]:
             self.redirect(waiting, (old, CONTROL), new)
-        device, new_device = (f"loc:@{name}".encode() for name in (index.names[old], new))
+        old_class, new_class = (f"loc:@{name}".encode() for name in (index.names[old], new))
         for consumer in index.consumer_lists[old]:
-            if device in _colocation(index.nodes[consumer]):
+            if old_class in _colocation(index.nodes[consumer]):
                 classes = self.node(consumer).attr["_class"].list.s
-                classes[:] = [new_device if each == device else each for each in classes]
+                classes[:] = [new_class if each == old_class else each for each in classes]
 
     def changes(self) -> tuple[NodeChange, ...]:
         """The changed ops, in graph order."""
@@ -84,12 +84,14 @@ def _colocation(node: NodeDef) -> Sequence[bytes]:
 
 
 def _with_sorted_control_inputs(before: NodeDef, after: NodeDef) -> NodeDef:
-    """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes:
-    of their names.
+    """The NodeDef with its control inputs, if they are others, sorted by name as TensorFlow writes
+    them.
     """
-    old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
-    if set(old) != set(new):
-        after.input[:] = [*(text for text in after.input if text[:1] != "^"), *sorted(set(new))]
+    old = {text for text in before.input if text[:1] == "^"}
+    new = {text for text in after.input if text[:1] == "^"}
+    if old != new:
+        data_inputs = [text for text in after.input if text[:1] != "^"]
+        after.input[:] = [*data_inputs, *sorted(new)]
     return after
 
 
@@ -198,10 +200,11 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
     if not crossings:
         return
     frames, inside = ExecutionFrames(index), set(ops)
-    sources = {
+    inputs = {
         tensor for op in inside for tensor in index.input_tensors(op) if tensor[0] not in inside
     }
-    if len({frames.loop(frames.source_context(tensor)) for tensor in (*sources, *results)}) > 1:
+    loops = {frames.loop(frames.source_context(tensor)) for tensor in (*inputs, *results)}
+    if len(loops) > 1:
         name = index.names[crossings[0]]
         way = "into" if index.types[crossings[0]] in ENTER else "out of"
         raise GraphEditError(
@@ -213,8 +216,7 @@ def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[T
 
 # The inputs that an op takes, from its NodeDef and its OpDef
 
-# No op has more inputs; a damaged attribute may say so.
-_MOST = 1 << 15
+_MOST = 1 << 15  # inputs of an op; a damaged attribute may say that there are more
 
 
 class SlotType(NamedTuple):
@@ -235,17 +237,20 @@ def input_specs(index: GraphIndex, node: NodeDef) -> tuple[SlotType, ...] | None
 
 
 def _argument_specs(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[SlotType]:
+    """The inputs that an argument of an OpDef means for a NodeDef: one, several of one dtype
+    (`number_attr`), or a list with a dtype for each (`type_list_attr`).
+    """
     if arg.type_list_attr:
-        value = attribute(node, definition, arg.type_list_attr)
-        yield from (
-            SlotType(number, arg.is_ref)
-            for number in ([] if value is None else value.list.type[:_MOST])
-        )
+        types = attribute(node, definition, arg.type_list_attr)
+        for number in [] if types is None else types.list.type[:_MOST]:
+            yield SlotType(number, arg.is_ref)
         return
     value = attribute(node, definition, arg.type_attr) if arg.type_attr else None
     dtype = arg.type or (0 if value is None else value.type)
-    number = attribute(node, definition, arg.number_attr) if arg.number_attr else None
-    count = (0 if number is None else number.i) if arg.number_attr else 1
+    count = 1
+    if arg.number_attr:
+        length = attribute(node, definition, arg.number_attr)
+        count = 0 if length is None else length.i
     for _ in range(count if 0 <= count <= _MOST else 0):
         yield SlotType(dtype, arg.is_ref)
 

@@ -20,12 +20,12 @@ from tfgraphwidget.edits.patch import Change
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
+from tfgraphwidget.graph import CONTROL, EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
 from tfgraphwidget.naming import as_input, colocate, colocated_with, split_input, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
-_HERE = "here"
+_HERE = "here"  # the name of an Identity that new ops in a branch wait for
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,24 @@ def graft_function(
     """
     into = name or into
     check_free(index, into)  # a clone from another graph might go to the root
-    pairs = [split_tensor(of) for of in sources]
-    stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
     patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(
         IndexContext(traced.index, index)
     )
-    instead = {f"{into}/{name}": end for name, end in stands.items()}
+    # The tensor that the function was called on, by the name of its placeholder: in the trace, and
+    # in the copy.
+    called_on = {}
+    for placeholder, source in zip(traced.inputs, sources, strict=True):
+        op, port = split_tensor(source)
+        called_on[placeholder] = op, port or 0
+    instead = {f"{into}/{placeholder}": of for placeholder, of in called_on.items()}
     added = [node for node in patch.add.nodes if node.name not in instead]
     if traced.graph is not None:
         # Live variables need no ops that initialize them, and gradients know the FuncGraph.
-        own = {f"{into}/{node.name}": node for node in traced.index.nodes}
-        added = [_with_gradient(node, own[node.name]) for node in added if node.name in own]
+        originals = {f"{into}/{node.name}": node for node in traced.index.nodes}
+        added = [node for node in added if node.name in originals]
+        for node in added:
+            _copy_gradient(originals[node.name], node)
         traced = replace(traced, input_sources=dict(zip(traced.inputs, sources, strict=True)))
     if name and len(added) == 1 and not traced.captured and not patch.add.members:
         traced = replace(traced, op_name=name)
@@ -82,7 +88,7 @@ def graft_function(
     contexts = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
     change = replace(patch.add, nodes=nodes, members=members, contexts=contexts, copies=())
     dropped = patch.report.preview.dropped if patch.report.preview else ()
-    outputs = tuple(_output(output, stands, traced, into) for output in traced.outputs)
+    outputs = tuple(_output(output, called_on, traced, into) for output in traced.outputs)
     return Graft(_run_in_frames(index, traced, change, sources, into), outputs, dropped, traced)
 
 
@@ -94,31 +100,33 @@ def make_wait(nodes: Sequence[NodeDef], waits: Iterable[str]) -> None:
             node.input.extend(f"^{name}" for name in waits if f"^{name}" not in node.input)
 
 
-def _with_gradient(node: NodeDef, original: NodeDef) -> NodeDef:
-    """A copied op with the gradient that the original has."""
+def _copy_gradient(original: NodeDef, copy: NodeDef) -> None:
+    """Give a copied op the gradient that the original has."""
     if KEY in original.attr:
-        node.attr[KEY].CopyFrom(original.attr[KEY])
-    return node
+        copy.attr[KEY].CopyFrom(original.attr[KEY])
 
 
 def _read_tensors(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:
-    """A NodeDef that reads tensors in place of placeholders, and stands beside these."""
+    """The NodeDef, changed to read tensors in place of placeholders and be colocated with them."""
     for k, text in enumerate(node.input):
         op, port = split_input(text)
         if op in instead:
-            name, of = instead[op]
-            node.input[k] = as_input(name, port if port < 0 else of)
-    beside = colocated_with(node)
-    if not instead.keys().isdisjoint(beside):
-        colocate(node, [instead[op][0] if op in instead else op for op in beside])
+            source, source_port = instead[op]
+            node.input[k] = as_input(source, CONTROL if port == CONTROL else source_port)
+    colocated = colocated_with(node)
+    if not instead.keys().isdisjoint(colocated):
+        colocate(node, [instead[op][0] if op in instead else op for op in colocated])
     return node
 
 
 def _output(
-    name: str, stands: Mapping[str, tuple[str, int]], traced: TracedFunction, into: str
+    name: str, called_on: Mapping[str, tuple[str, int]], traced: TracedFunction, into: str
 ) -> str:
+    """The name in the graph of a tensor that the function returned: one that it computed, or one
+    that it was called on.
+    """
     op, port = split_tensor(name)
-    op, port = stands.get(op, (traced.name_in(into, op), port or 0))
+    op, port = called_on.get(op, (traced.name_in(into, op), port or 0))
     return f"{op}:{port}"
 
 
@@ -186,11 +194,8 @@ def _anchor(
     anchor = index.names[op]
     if index.types[op] in SWITCH:
         node_names = {node.name for node in nodes}
-        anchor = next(
-            name
-            for k in range(len(nodes) + 1)
-            if (name := f"{into}/{_HERE}{k or ''}") not in node_names
-        )
+        candidates = (f"{into}/{_HERE}{k or ''}" for k in range(len(nodes) + 1))
+        anchor = next(name for name in candidates if name not in node_names)
         here = type(index.nodes[op])(
             name=anchor, op="Identity", input=[as_input(index.names[op], port)]
         )

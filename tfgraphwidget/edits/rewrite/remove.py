@@ -106,9 +106,8 @@ class Remove(Command):
         if not removed:
             return nothing_to_do("The selection holds no ops, so there is nothing to remove.")
         if self.consumers:
-            removed = set(
-                np.flatnonzero(traversal.forward(index, removed, controls=False)).tolist()
-            )
+            dependents = traversal.forward(index, removed, controls=False)
+            removed = set(np.flatnonzero(dependents).tolist())
         self._check_unread(index, removed)
         if self.prune:
             named = {split_tensor(name)[0] for name in external}
@@ -119,21 +118,19 @@ class Remove(Command):
         alone = drop_colocation(index, removed, rewriter)
         removal = removal_of(index, removed)
         names = {node.name for node in removal.nodes}
-        touched = tuple(
-            pair
-            for pair in index.extras.runners()
-            if not names.isdisjoint(queue_runners.op_names(pair[1]))
+        old_runners = tuple(
+            (key, runner)
+            for key, runner in index.extras.runners()
+            if not names.isdisjoint(queue_runners.op_names(runner))
         )
-        stay = {
-            name: name
-            for _, runner in touched
-            for name in queue_runners.op_names(runner)
-            if name not in names
-        }
+        remaining: set[str] = set()
+        for _, runner in old_runners:
+            remaining.update(queue_runners.op_names(runner))
+        same_names = {name: name for name in remaining - names}
         dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
-            add=Change(runners=queue_runners.rename_runners(touched, stay)),
-            remove=replace(removal, runners=touched),
+            add=Change(runners=queue_runners.rename_runners(old_runners, same_names)),
+            remove=replace(removal, runners=old_runners),
             changed=rewriter.changes(),
             input_renames=tuple((name, "") for name in dangling),
             output_renames=tuple((name, "") for name in dangling),
@@ -189,10 +186,14 @@ def no_longer_needed(
         # An input that would have no consumer left: the way from it to what goes is what people
         # call the model.
         read = {source for op in after for source in index.input_lists[op]} - after
-        unread = [op for op in read if outside[op] and after.issuperset(index.consumer_lists[op])]
-        way = traversal.forward(
-            index, [op for op in unread if not removed.issuperset(index.consumer_lists[op])]
-        )
+        unread_inputs = [
+            op
+            for op in read
+            if outside[op]
+            and after.issuperset(index.consumer_lists[op])
+            and not removed.issuperset(index.consumer_lists[op])
+        ]
+        way = traversal.forward(index, unread_inputs)
         spared = {op for op in unused if way[op]}
         if not spared:
             return unused
@@ -201,6 +202,9 @@ def no_longer_needed(
 
 
 def _used_only_by(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:
+    """The ops without consumers, in data or control, other than removed ops and each other; no
+    protected ones.
+    """
     unused: set[int] = set()
     stack = [source for op in removed for source in index.input_lists[op] + index.control_lists[op]]
     while stack:

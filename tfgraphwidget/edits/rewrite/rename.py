@@ -54,7 +54,11 @@ from tfgraphwidget.tf_types import ContextDef, NodeDef, OpLike
 
 # State that can be read, so that a session loads it for the new op.
 TRANSFERABLE_STATE = frozenset({"variable", "hash table", "iterator"})
-_KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
+# Attributes, and how the values of the last begin.
+_KEY = "shared_name"
+_BY_NAME = "use_node_name_sharing"
+_COLOCATED = "_class"
+_COLOCATE = b"loc:@"
 
 
 @register
@@ -96,11 +100,8 @@ class Rename(Command):
         name = old if isinstance(old, str) else resolver.op(old)
         is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
         title, _, key = name.partition(":")
-        if (
-            not is_in_graph
-            and key
-            and any(signature.name == title for signature in resolver.signatures)
-        ):
+        titles = {signature.name for signature in resolver.signatures}
+        if key and title in titles and not is_in_graph:
             return RenameKey.of_signature(resolver.signatures, title, key, new)
         return cls(name, new)
 
@@ -112,9 +113,8 @@ class Rename(Command):
         (before, name), (scope, last) = posixpath.split(old), posixpath.split(new)
         if before == scope:
             return f"Renamed {old} to {new}"
-        return f"Moved {old} to {scope or 'the top level'}" + (
-            f", as {last}" if last != name else ""
-        )
+        new_name = f", as {last}" if last != name else ""
+        return f"Moved {old} to {scope or 'the top level'}{new_name}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises UnknownName, NameTaken, or GraphEditError for half a rename."""
@@ -143,32 +143,25 @@ class Rename(Command):
         scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
         present = ops | scopes
         used = present | index.reserved
-        conflict = next(
-            (
-                (old, new)
-                for old, new in names.items()
-                if new.lower() in used
-                and (new.lower() in present or not _had_name(context, old, new, names))
-            ),
-            None,
-        )
-        if conflict is None:
+        for old, new in names.items():
+            if new.lower() in present:
+                why = "is taken in this graph"
+                break
+            if new.lower() in used and not _had_name(context, old, new, names):
+                why = (
+                    "is the name of another op, which an edit or its undo has removed and "
+                    "TensorFlow still holds"
+                )
+                break
+        else:
             return
-        old, new = conflict
-        why = (
-            "is taken in this graph"
-            if new.lower() in present
-            else "is the name of another op, which an edit or its undo has removed and TensorFlow "
-            "still holds"
-        )
         wanted = self.new.rstrip("/")
         if not wanted:
             raise NameTaken(
                 f"{new!r} {why}, so {old!r} cannot have that name; rename that op first.", [old]
             )
-        free = free_name(
-            wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)}
-        )
+        hidden_scopes = {scope for name in index.reserved for scope in enclosing_scopes(name)}
+        free = free_name(wanted, used | hidden_scopes)
         of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
         raise NameTaken(
             f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)]
@@ -235,10 +228,10 @@ def _name_here(index: GraphIndex, name: str) -> str:
     """The name of an op or a scope, as it was opened if the file has another."""
     if name in index.ids or name.rstrip("/") in index.scopes.ids:
         return name
-    noted = (node for node in index.nodes if NAME_IN_FILE in node.attr)
-    return next(
-        (node.name for node in noted if text_attribute(node, NAME_IN_FILE) == name.encode()), name
-    )
+    for node in index.nodes:
+        if NAME_IN_FILE in node.attr and text_attribute(node, NAME_IN_FILE) == name.encode():
+            return node.name
+    return name
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
@@ -249,34 +242,32 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
     _check_whole(index, names)
     removal = removal_of(index, [index.ids[old] for old in names])
     renamed_nodes = tuple(_renamed_node(node, names, index) for node in removal.nodes)
-    runners = index.extras.runners()
-    touched = tuple(
-        pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1]))
+    runners = tuple(
+        (key, runner)
+        for key, runner in index.extras.runners()
+        if not names.keys().isdisjoint(queue_runners.op_names(runner))
     )
-    every = {
-        name: names.get(name, name)
-        for _, runner in touched
-        for name in queue_runners.op_names(runner)
-    }
-    members, renamed = _members(index, names)
+    names_in_runners: dict[str, str] = {}
+    for _, runner in runners:
+        for name in queue_runners.op_names(runner):
+            names_in_runners[name] = names.get(name, name)
+    members, renamed_members = _members(index, names)
     copier, wholes = NodeCopier(names), _renamed_wholes(index, names)
     variables = tuple(_in_renamed_whole(copier.variable(v, ""), wholes) for v in removal.variables)
-    held_in = index.extras.contexts() if removal.contexts else ()
+    old_contexts = index.extras.contexts() if removal.contexts else ()
     # A context goes on being called as the frame of its loop, which stays.
-    contexts = control_flow_contexts.rename_contexts(
-        held_in, names, {name: name for name in control_flow_contexts.context_names(held_in)}
-    )
+    frames = {name: name for name in control_flow_contexts.context_names(old_contexts)}
     pairs = tuple(names.items())
     return Patch(
         add=Change(
-            renamed_nodes,
-            renamed,
-            variables,
-            contexts,
-            queue_runners.rename_runners(touched, every),
+            nodes=renamed_nodes,
+            members=renamed_members,
+            variables=variables,
+            contexts=control_flow_contexts.rename_contexts(old_contexts, names, frames),
+            runners=queue_runners.rename_runners(runners, names_in_runners),
             copies=pairs,
         ),
-        remove=replace(removal, members=members, runners=touched),
+        remove=replace(removal, members=members, runners=runners),
         scopes=scopes,
         changed=_node_changes(index, names),
         input_renames=pairs,
@@ -335,14 +326,16 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
 
 
 def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, str]) -> None:
-    hangs = {split_tensor(name)[0] for name in control_flow_contexts.structural_tensors(context)}
-    touched = hangs & names.keys()
+    """Raise GraphEditError where ops that make up a loop or conditional are renamed, and others in
+    it are not.
+    """
+    skeleton = {split_tensor(t)[0] for t in control_flow_contexts.structural_tensors(context)}
+    touched = skeleton & names.keys()
     if touched:
-        held_ops = {split_tensor(name)[0] for name in context.values_def.values} - {
-            split_tensor(name)[0] for name in context.values_def.external_values
-        }
+        values = {split_tensor(name)[0] for name in context.values_def.values}
+        values -= {split_tensor(name)[0] for name in context.values_def.external_values}
         # Hidden ops have contexts too.
-        unnamed = sorted(((hangs | held_ops) & index.ids.keys()) - names.keys())
+        unnamed = sorted(((skeleton | values) & index.ids.keys()) - names.keys())
         if unnamed:
             scope = context.context_name.rpartition("/")[0]
             # The gradient of a loop has ops in it, under names of its own.
@@ -365,11 +358,8 @@ def _renamed_node(node: NodeDef, names: Mapping[str, str], index: GraphIndex) ->
     new = copy_of(node)
     new.name = names[node.name]
     _rename_references(new, names)
-    if (
-        persistent_state(index)[index.ids[node.name]]
-        and not shared_name(node)
-        and _goes_by_name(node)
-    ):
+    has_state = persistent_state(index)[index.ids[node.name]]
+    if has_state and not shared_name(node) and _goes_by_name(node):
         new.attr[_KEY].s = node.name.encode()
     return new
 
@@ -383,15 +373,16 @@ def _goes_by_name(node: NodeDef) -> bool:
 def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
     """A sentence for state not found under another key, which nothing hands over."""
     index = context.index
-    old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
-    pairs = ((old[before], new[after]) for before, after in patch.renamed)
+    old = {node.name: node for node in patch.remove.nodes}
+    new = {node.name: node for node in patch.add.nodes}
+    has_state = persistent_state(index)
     transferable = TRANSFERABLE_STATE if context.hands_over_state else frozenset()
     return lost_state_text(
-        (before.name, after.name)
-        for before, after in pairs
-        if persistent_state(index)[index.ids[before.name]]
-        and kind_of(before.op) not in transferable
-        if state_name(before) != state_name(after)
+        (before, after)
+        for before, after in patch.renamed
+        if has_state[index.ids[before]]
+        and kind_of(old[before].op) not in transferable
+        and state_name(old[before]) != state_name(new[after])
     )
 
 

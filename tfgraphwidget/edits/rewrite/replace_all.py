@@ -95,8 +95,8 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
 from tfgraphwidget.tf_types import ContextDef, NodeDef, QueueRunnerDef
 
-_MOST_ROUNDS = 100
-_MOST_REFUSALS = 100
+_MOST_ROUNDS = 100  # of replacing what the round before has made
+_MOST_REFUSALS = 100  # matches of a round that an op cannot take; with more the edit is refused
 _OF_GRADIENTS = "belongs to the gradients, which follow the ops that they are of; " + either(
     "give within= to replace it, too.", "select it to replace it, too."
 )

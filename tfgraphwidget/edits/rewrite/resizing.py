@@ -9,8 +9,9 @@ body, the call calls a new function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import FunctionContext, PlanContext
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report, StaleConstant, apply_patch
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.list_elements import ListElements
@@ -48,13 +49,13 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Sizes = tuple[tuple[int, int, int | None], ...]
 """(position, old size, new size) of each dimension that was known and is another."""
-_ROUNDS = 50
-_PLACE = "In function "
+_ROUNDS = 50  # after which sizes contradict each other, and will not settle
+_PLACE = "In function "  # how a note on the body of a function begins
 _ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
 """What writes into a TensorArray: the input with the values, and which of its dimensions is the
 first of an element.
 """
-_MOST_PASSED = 20
+_MOST_PASSED = 20  # ops
 _Place = tuple[str, int | None, str, int]
 """A size in a constant, and who takes it: the constant, the place in it, the consumer, and the
 consumer's input.
@@ -125,16 +126,7 @@ class Resizing:
         for _ in range(_ROUNDS):
             shapes, refusal = self._shapes(self._with_calls(patch))
             changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
-            sizes = {_place(one): one for one in stale_constants(original, changes)}
-            # What an op makes of nothing but its shape is right once it is rewritten, and not found
-            # any more.
-            rewritten = {p: one for p, one in stale.items() if _is_of_a_maker(original, one)}
-            readers = {(one.op, one.consumer) for one in rewritten.values() if one.proposed}
-            sizes = rewritten | {
-                place: one
-                for place, one in sizes.items()
-                if one.proposed is not None or (one.op, one.consumer) not in readers
-            }
+            sizes = _stale_sizes(original, changes, stale)
             if self.fix:
                 sizes |= {_place(one): one for one in elements.known_sizes(changes)}
             resized = self._resized_arrays(base, changes)
@@ -142,11 +134,11 @@ class Resizing:
             stale, arrays = sizes, resized
             if not self._follow_calls(changes) and is_same:
                 break
-            fixing = [one for one in stale.values() if one.proposed is not None] if self.fix else []
             others = (change for change in base.changed if change.name not in arrays)
             patch = replace(base, changed=(*others, *arrays.values()))
-            if fixing:
-                patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing)
+            proposals = [one for one in stale.values() if one.proposed is not None]
+            if self.fix and proposals:
+                patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(proposals)
         else:
             name = self.index.names[self.op]
             raise GraphEditError(
@@ -160,23 +152,17 @@ class Resizing:
         rows_of_variables = tuple(old_rows(original, changes))
         refusal = next((call.refusal for call in calls if call.refusal is not None), refusal)
         if refusal is not None:
-            unresolved += tuple(
-                one for call in calls for one in call.constants if not call.functions
-            )
+            for call in calls:
+                unresolved += () if call.functions else tuple(call.constants)
             raise self._explain_refusal(refusal, unresolved, rows_of_variables)
-        inside = dict.fromkeys(one for call in calls for one in call.constants)
-        notes = dict.fromkeys(
-            (
-                *_notes(unresolved, fixed),
-                *(each.note() for each in rows_of_variables),
-                *(note for call in calls for note in call.notes),
-            )
-        )
         patch = self._with_calls(patch)
-        return replace(
-            patch,
-            report=Report((*patch.report.notes, *notes), constants=(*stale.values(), *inside)),
+        notes = [*_notes(unresolved, fixed), *(each.note() for each in rows_of_variables)]
+        constants = dict.fromkeys(chain.from_iterable(call.constants for call in calls))
+        notes += chain.from_iterable(call.notes for call in calls)
+        report = Report(
+            (*patch.report.notes, *dict.fromkeys(notes)), constants=(*stale.values(), *constants)
         )
+        return replace(patch, report=report)
 
     def _resized_arrays(self, patch: Patch, changes: ShapeChanges) -> dict[str, NodeChange]:
         """The TensorArrays whose elements have other sizes now, and what gathers them, with these
@@ -186,34 +172,34 @@ class Resizing:
         gathers another.
         """
         after = self._after(patch)
-        sizes: dict[int | None, list[tuple[int, int, int | None]]] = {}
-        for op in (op for op, kind in enumerate(after.types) if kind in _ARRAY_WRITES):
-            value, first = _ARRAY_WRITES[after.types[op]]
-            read = EdgeMoves(after).current_inputs(op)
-            written = [
-                (k - first, was, now)
-                for k, was, now in changes.dimensions(read[value])
-                if k >= first
-            ]
-            array = _array_of(after, read[0]) if written else None
+        sizes_of_array: dict[int, list[tuple[int, int, int | None]]] = {}
+        for op, kind in enumerate(after.types):
+            if kind not in _ARRAY_WRITES:
+                continue
+            value, first = _ARRAY_WRITES[kind]
+            read = after.input_tensors(op)
+            dimensions = changes.dimensions(read[value])
+            sizes = [(k - first, was, now) for k, was, now in dimensions if k >= first]
+            array = _array_of(after, read[0]) if sizes else None
             if array is not None:
-                sizes.setdefault(array, []).extend(written)
-        users = {op: its_sizes for op, its_sizes in sizes.items() if op is not None}
-        for op in (
-            op for op, kind in enumerate(after.types) if kind == "TensorArrayGatherV3" and sizes
-        ):
-            users[op] = sizes.get(_array_of(after, EdgeMoves(after).current_inputs(op)[0]), [])
-        new_nodes = {}
-        for op, its_sizes in users.items():
+                sizes_of_array.setdefault(array, []).extend(sizes)
+        if not sizes_of_array:
+            return {}
+        sizes_of_op = dict(sizes_of_array)
+        for op, kind in enumerate(after.types):
+            if kind == "TensorArrayGatherV3":
+                array = _array_of(after, after.input_tensors(op)[0])
+                sizes_of_op[op] = [] if array is None else sizes_of_array.get(array, [])
+        changed = {}
+        for op, sizes in sizes_of_op.items():
             node = copy_of(after.nodes[op])
-            dimensions = node.attr["element_shape"].shape.dim
-            for k, was, now in its_sizes:
-                if k < len(dimensions) and dimensions[k].size == was:
-                    dimensions[k].size = -1 if now is None else now
-                    new_nodes[node.name] = NodeChange(
-                        self.index.nodes[self.index.ids[node.name]], node
-                    )
-        return new_nodes
+            element_shape = node.attr["element_shape"].shape.dim
+            for k, was, now in sizes:
+                if k < len(element_shape) and element_shape[k].size == was:
+                    element_shape[k].size = -1 if now is None else now
+                    before = self.index.nodes[self.index.ids[node.name]]
+                    changed[node.name] = NodeChange(before, node)
+        return changed
 
     # Static shapes
 
@@ -225,11 +211,10 @@ class Resizing:
         """
         index = self.index
         downstream = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
+        is_call = of_type(index, index.functions.__contains__)
         calls = [
             index.nodes[op]
-            for op in np.flatnonzero(
-                downstream & of_type(index, index.functions.__contains__)
-            ).tolist()
+            for op in np.flatnonzero(downstream & is_call).tolist()
             if None in (index.shape(op, port) for port in range(len(index.dtypes(op))))
         ]
         if not calls:
@@ -269,16 +254,14 @@ class Resizing:
         """The shapes that are inferred without the ops that refuse them."""
         index = self.index
         while refusal.ops and refusal.ops[0] in index.ids:
-            unreachable = traversal.forward(index, [index.ids[refusal.ops[0]]])
-            index = index.without(
-                frozenset(index.names[i] for i in np.flatnonzero(unreachable).tolist())
-            )
+            downstream = np.flatnonzero(traversal.forward(index, [index.ids[refusal.ops[0]]]))
+            index = index.without(frozenset(index.names[i] for i in downstream.tolist()))
             remaining = index.ids.keys() | {node.name for node in patch.add.nodes}
             changed = tuple(edited for edited in patch.changed if edited.name in index.ids)
             nodes = tuple(
-                n
-                for n in patch.add.nodes
-                if all(split_input(text)[0] in remaining for text in n.input)
+                node
+                for node in patch.add.nodes
+                if remaining.issuperset(split_input(text)[0] for text in node.input)
             )
             patch = replace(patch, add=replace(patch.add, nodes=nodes), changed=changed)
             try:
@@ -294,28 +277,24 @@ class Resizing:
         it was planned.
         """
         index, is_new = self.index, False
-        changed = {source for source, _ in changes.shapes if source < len(index)}
-        for op in sorted(
-            {consumer for source in changed for consumer in index.consumer_lists[source]}
-        ):
+        consumers: set[int] = set()
+        for source, _ in changes.shapes:
+            if source < len(index):
+                consumers.update(index.consumer_lists[source])
+        for op in sorted(consumers):
             node = index.nodes[op]
-            references = [
-                each
-                for each in called_functions(node, index.functions)
-                if _passes_inputs(node, each)
-            ]
+            called = called_functions(node, index.functions)
+            references = [each for each in called if _passes_inputs(node, each)]
             if not references:
                 continue
             first = 1 if node.op in BRANCHES else 0
             sources = index.input_tensors(op)[first:]
             argument_sizes = tuple(tuple(changes.dimensions(source)) for source in sources)
             previous = self._calls.get(node.name)
-            if previous is not None and not any(argument_sizes):
-                is_new = True
-                del self._calls[node.name]
-            if any(argument_sizes) and (
-                previous is None or previous.argument_sizes != argument_sizes
-            ):
+            if not any(argument_sizes):
+                is_new |= previous is not None
+                self._calls.pop(node.name, None)
+            elif previous is None or previous.argument_sizes != argument_sizes:
                 is_new = True
                 shapes = [index.shape(*source) for source in sources]
                 self._calls[node.name] = self._plan_call(node, references, argument_sizes, shapes)
@@ -355,8 +334,7 @@ class Resizing:
             ]
             place = f"{_PLACE}{inner.function!r}: "
             call.notes += [
-                note if note.startswith(_PLACE) else (f"{place}" + note)
-                for note in patch.report.notes
+                note if note.startswith(_PLACE) else place + note for note in patch.report.notes
             ]
             if self.fix:
                 definition, _ = inner.rewrite(patch, "_")
@@ -379,33 +357,30 @@ class Resizing:
         them.
         """
         index = inner.index
-        names = [
-            argument.name
-            for argument in self.index.extras.function(inner.function).signature.input_arg
-        ]
+        signature = self.index.extras.function(inner.function).signature
         changed: list[NodeChange] = []
         sizes: dict[int, Sizes] = {}
-        for name, dimensions in zip(names, argument_sizes, strict=False):
-            op = index.ids.get(name, -1)
+        for argument, dimensions in zip(signature.input_arg, argument_sizes, strict=False):
+            op = index.ids.get(argument.name, -1)
             if op < 0 or index.types[op] not in REQUIRED_PLACEHOLDERS:
                 continue
             shape = list(index.shape(op, 0) or ())
-            sizes[op] = tuple(
-                each for each in dimensions if each[0] < len(shape) and shape[each[0]] == each[1]
+            sizes_of_op = tuple(
+                (k, was, now) for k, was, now in dimensions if k < len(shape) and shape[k] == was
             )
-            if sizes[op]:
-                for position, _, now in sizes[op]:
-                    shape[position] = now
-                after = copy_of(index.nodes[op])
-                set_placeholder_spec(index, after, (tuple(shape), index.dtypes(op)[0]))
-                changed.append(NodeChange(index.nodes[op], after))
+            if not sizes_of_op:
+                continue
+            sizes[op] = sizes_of_op
+            for k, _, now in sizes_of_op:
+                shape[k] = now
+            after = copy_of(index.nodes[op])
+            set_placeholder_spec(index, after, (tuple(shape), index.dtypes(op)[0]))
+            changed.append(NodeChange(index.nodes[op], after))
         if not changed:
             return None
         # Of several arguments the one with the smallest size: those of the others may be multiples
         # of it.
-        op = min(
-            (op for op in sizes if sizes[op]), key=lambda op: min(was for _, was, _ in sizes[op])
-        )
+        op = min(sizes, key=lambda op: min(was for _, was, _ in sizes[op]))
         resizing = Resizing(inner, op, sizes[op], self.fix, self.fixes, self.new, self.ancestors)
         patch = resizing.run(Patch(changed=tuple(changed)))
         return inner.infer_shapes(index, patch)
@@ -499,6 +474,23 @@ def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
     return None
 
 
+def _stale_sizes(
+    index: GraphIndex, changes: ShapeChanges, previous: Mapping[_Place, StaleConstant]
+) -> dict[_Place, StaleConstant]:
+    """The sizes in constants that shapes make out of date, after a round that has found `previous`.
+
+    What an op makes of nothing but its shape is right once it is rewritten, and not found any more.
+    """
+    of_makers = {place: one for place, one in previous.items() if _is_of_a_maker(index, one)}
+    corrected = {(one.op, one.consumer) for one in of_makers.values() if one.proposed}
+    current = {_place(one): one for one in stale_constants(index, changes)}
+    return of_makers | {
+        place: one
+        for place, one in current.items()
+        if one.proposed is not None or (one.op, one.consumer) not in corrected
+    }
+
+
 def _place(one: StaleConstant) -> _Place:
     """The size that is out of date, whatever should be there."""
     return one.op, one.at, one.consumer, one.slot
@@ -516,10 +508,9 @@ def _is_of_a_maker(index: GraphIndex, one: StaleConstant) -> bool:
 
 def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
     """Whether an op calls a function with its own inputs."""
-    is_plain = reference.label == "" or (node.op in FUNCTION_CALLS and reference.label == "f")
-    return is_plain or (
-        node.op in (BRANCHES | WHILE_LOOPS) and reference.label != "_gradient_op_type"
-    )
+    if node.op in BRANCHES | WHILE_LOOPS:
+        return reference.label != "_gradient_op_type"
+    return reference.label == "" or (node.op in FUNCTION_CALLS and reference.label == "f")
 
 
 def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) -> Iterator[str]:

@@ -8,7 +8,6 @@ when it runs on 12 rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from math import prod
 
 from tfgraphwidget.edits.patch import StaleConstant
@@ -36,8 +35,8 @@ from tfgraphwidget.graph import (
     traversal,
 )
 
-_END = (1 << 31) - 1
-_NONE = SizeEntry(None)
+_END = (1 << 31) - 1  # the end of a slice that goes on to the end of any dimension
+_NONE = SizeEntry(None)  # a size that is not known
 # What makes a tensor from nothing but its shape: the input that says it.
 SHAPE_MAKERS: dict[str, int] = {
     "BroadcastTo": 1,
@@ -62,7 +61,7 @@ ELEMENT_SHAPES = {
     "TensorListReserve": 0,
     "TensorListStack": 1,
 }
-_STEPS = 1000
+_STEPS = 1000  # ops that are looked at in search of a certain one
 
 
 def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConstant]:
@@ -99,20 +98,24 @@ def _reshapes_of_unknown(
     """The targets of Reshapes of what follows from the input, of no known shape, that have the old
     size somewhere.
     """
-    blind = [
+    reshapes = [
         op
         for op, kind in enumerate(index.types)
         if kind == "Reshape"
         and index.input_lists[op]
         and index.shape(*index.input_tensors(op)[0]) is None
     ]
-    undone_by = traversal.forward(index, sources) if blind else ()
-    for op in (op for op in blind if undone_by[op]):
-        consumer = SizeConsumer(index, changes, op)
-        target = consumer.sizes(1)
-        old_sizes = {was for _, was, _ in changes.sizes}
-        places = (k for k, entry in enumerate(target) if entry.value in old_sizes)
-        yield from (consumer.stale(1, target, k, None) for k in islice(places, 1))
+    if not reshapes:
+        return
+    depends_on_input = traversal.forward(index, sources)
+    old_sizes = {was for _, was, _ in changes.sizes}
+    for op in reshapes:
+        if depends_on_input[op]:
+            consumer = SizeConsumer(index, changes, op)
+            target = consumer.sizes(1)
+            places = [k for k, entry in enumerate(target) if entry.value in old_sizes]
+            if places:
+                yield consumer.stale(1, target, places[0], None)
 
 
 def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -121,13 +124,14 @@ def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     changed = {k: (was, now) for k, was, now in consumer.changes.dimensions(tensor)}
     if not target or not changed:
         return
-    before, _ = consumer.changes.shapes[tensor]
-    numbers = [_STAND_INS[k] if n is None else n for k, n in enumerate(before or ())][
-        : len(_STAND_INS)
+    shape, _ = consumer.changes.shapes[tensor]
+    before = shape or ()
+    numbers = [
+        stand_in if n is None else n for n, stand_in in zip(before, _STAND_INS, strict=False)
     ]
-    sizes = _target_numbers(consumer, target, before or (), numbers)
+    sizes = _target_numbers(consumer, target, before, numbers)
     if sizes is None:
-        yield from _reshape_in_part(consumer, target, before or ())
+        yield from _reshape_in_part(consumer, target, before)
         return
     may_infer = not any(entry.value == -1 for entry in target)  # a target has one -1
     for here, there in _groups(numbers, sizes):
@@ -164,21 +168,23 @@ def _sizes_of_group(
     if not moved or not places:
         return
     if is_open:  # of (32, 10) as (-1, 2), the 2 is a part of the 10 that stays
-        if prod(numbers[k] for k in here if k not in changed) % prod(sizes[k] for k in places):
+        unchanged = prod(numbers[k] for k in here if k not in changed)
+        if unchanged % prod(sizes[k] for k in places):
             yield places[0], None
         return
-    factors = _factors(consumer, changed[moved[0]]) if len(here) == 1 < len(places) else ()
+    is_taken_apart = len(here) == 1 < len(places)
+    factors = _factors(consumer, changed[moved[0]]) if is_taken_apart else ()
     if factors and [was for was, _ in factors] == [sizes[k] for k in places]:
         yield from ((k, now) for k, (was, now) in zip(places, factors, strict=True) if now != was)
         return
-    k = _place_of_size(consumer, places, sizes, [changed[d][0] for d in moved])
-    was, sizes_now = prod(changed[d][0] for d in moved), [changed[d][1] for d in moved]
+    old_sizes, new_sizes = zip(*(changed[d] for d in moved), strict=True)
+    k = _place_of_size(consumer, places, sizes, old_sizes)
     if k is None:
         yield places[0], None
-    elif None in sizes_now:
+    elif None in new_sizes:
         yield k, -1
     else:
-        scaled = sizes[k] * prod(size or 0 for size in sizes_now)
+        was, scaled = prod(old_sizes), sizes[k] * prod(new_sizes)
         yield k, (scaled // was if was and scaled % was == 0 else None)
 
 
@@ -205,15 +211,14 @@ def _target_numbers(
     """The sizes of a target as they were before, with stand-ins for unknown ones; None where they
     do not add up.
     """
-    out = consumer.index.shape(consumer.op, 0)
+    output = consumer.index.shape(consumer.op, 0)
     if len(numbers) != len(before):
         return None
-    output_sizes = (
-        list(out) if out is not None and len(out) == len(target) else [None] * len(target)
-    )
+    if output is None or len(output) != len(target):
+        output = (None,) * len(target)
     sizes = [
-        output_sizes[k] if entry.value in (None, -1) else entry.value
-        for k, entry in enumerate(target)
+        size if entry.value in (None, -1) else entry.value
+        for entry, size in zip(target, output, strict=True)
     ]
     stand_ins = iter([number for number, size in zip(numbers, before, strict=True) if size is None])
     for k, entry in enumerate(target):
@@ -223,10 +228,8 @@ def _target_numbers(
     rest, whole = prod(size for size in sizes if size is not None), prod(numbers)
     if sizes.count(None) == 1 and rest and whole % rest == 0:
         sizes[sizes.index(None)] = whole // rest
-    numbers_of_target = [size for size in sizes if size is not None]
-    if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole:
-        return numbers_of_target
-    return None
+    known_sizes = [size for size in sizes if size is not None]
+    return known_sizes if len(known_sizes) == len(sizes) and prod(known_sizes) == whole else None
 
 
 def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:
@@ -236,36 +239,44 @@ def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[t
     Rows and columns become the tokens of a transformer so, and are taken apart again after it.
     """
     index, moves = consumer.index, EdgeMoves(consumer.index)
-    stack, visited = [op for op, _ in consumer.read[:1]], {consumer.op}
-    while stack and len(visited) < _STEPS:
-        op = stack.pop(0)
+    queue, visited = [op for op, _ in consumer.read[:1]], {consumer.op}
+    while queue and len(visited) < _STEPS:
+        op = queue.pop(0)
         if op in visited:
             continue
         visited.add(op)
         read = moves.current_inputs(op)
-        if (
-            index.types[op] == "Reshape"
-            and read
-            and any(m[1:] == size for m in consumer.changes.dimensions((op, 0)))
-        ):
+        sizes_of_output = [change[1:] for change in consumer.changes.dimensions((op, 0))]
+        if index.types[op] == "Reshape" and read and size in sizes_of_output:
             before, after = consumer.changes.shapes.get(read[0], (None, None))
-            pairs = [
-                pair for pair in zip(before or (), after or (), strict=True) if None not in pair
-            ]
-            for first in range(len(pairs)):
-                for end in range(first + 2, len(pairs) + 1):
-                    part = [(was or 0, now or 0) for was, now in pairs[first:end]]
-                    if (
-                        prod(was for was, _ in part),
-                        prod(now for _, now in part),
-                    ) == size and 1 not in dict(part):
-                        return part
-        stack += [source for source, _ in read]
+            factors = _neighbors_with_product(before or (), after or (), size)
+            if factors:
+                return factors
+        queue += [source for source, _ in read]
     return ()
 
 
+def _neighbors_with_product(
+    before: tuple[int | None, ...], after: tuple[int | None, ...], size: tuple[int, int | None]
+) -> list[tuple[int, int]]:
+    """(size before, size now) of dimensions side by side that multiply to `size`, none of which was
+    1; [] if there are none.
+    """
+    pairs = [
+        (was, now)
+        for was, now in zip(before, after, strict=True)
+        if was is not None and now is not None
+    ]
+    for first in range(len(pairs)):
+        for end in range(first + 2, len(pairs) + 1):
+            old_sizes, new_sizes = zip(*pairs[first:end], strict=True)
+            if (prod(old_sizes), prod(new_sizes)) == size and 1 not in old_sizes:
+                return pairs[first:end]
+    return []
+
+
 def _place_of_size(
-    consumer: SizeConsumer, places: list[int], sizes: list[int], olds: list[int]
+    consumer: SizeConsumer, places: list[int], sizes: list[int], olds: Sequence[int]
 ) -> int | None:
     """The one place of several that holds a size, or a multiple or a part of it; None where it may
     be another.
@@ -289,18 +300,17 @@ def _reshape_in_part(
     """The same where not all dimensions were known: those that come first and stay; others are
     reported.
     """
-    had = [e.value for e in target]
+    sizes = [entry.value for entry in target]
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
-        if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
-            yield (
-                consumer.stale(1, target, k, -1)
-                if -1 not in had
-                else consumer.stale_or_computed(1, target, k, was, now)
-            )
+        if k < len(sizes) and sizes[k] == was and tuple(sizes[:k]) == before[:k]:
+            if -1 in sizes:
+                yield consumer.stale_or_computed(1, target, k, was, now)
+            else:
+                yield consumer.stale(1, target, k, -1)
             continue
         multiples = [
             place
-            for place, size in enumerate(had)
+            for place, size in enumerate(sizes)
             if size is not None and size > 1 and was > 1 and size % was == 0
         ]
         if multiples:
@@ -343,12 +353,10 @@ def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A slice up to the old end; -1 is the end, whatever it is."""
     begin, size = consumer.sizes(1), consumer.sizes(2)
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
-        if (
-            k < min(len(begin), len(size))
-            and (begin[k].value or 0) + (size[k].value or 0) == was
-            and size[k].value
-        ):
-            yield consumer.stale(2, size, k, -1)
+        if k < min(len(begin), len(size)):
+            first, length = begin[k].value or 0, size[k].value or 0
+            if length and first + length == was:
+                yield consumer.stale(2, size, k, -1)
 
 
 def _image_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -366,15 +374,13 @@ def _unrolled_slices(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     Python has unrolled.
     """
     index = consumer.index
-    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+    tensor = consumer.read[0]
+    for k, was, _ in consumer.changes.dimensions(tensor):
         if was > 1 and _place_of_slice(consumer, k) == was - 1:
-            slices = (
-                SizeConsumer(index, consumer.changes, op)
-                for op in index.consumer_lists[consumer.read[0][0]]
-            )
-            places = {
-                _place_of_slice(one, k) for one in slices if one.read[:1] == consumer.read[:1]
-            }
+            readers = [
+                SizeConsumer(index, consumer.changes, op) for op in index.consumer_lists[tensor[0]]
+            ]
+            places = {_place_of_slice(one, k) for one in readers if one.read[:1] == [tensor]}
             if places >= set(range(was)):
                 name = index.names[consumer.op]
                 yield StaleConstant(name, was, None, name)
@@ -400,14 +406,13 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         return
     end = consumer.sizes(2)
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
-        free = (masks["end_mask"] | masks["shrink_axis_mask"]) >> k & 1
-        if k < len(end) and end[k].value == was and not free:
+        if k >= len(end):
+            continue
+        takes_one_place = masks["shrink_axis_mask"] >> k & 1
+        has_no_end = masks["end_mask"] >> k & 1
+        if end[k].value == was and not has_no_end and not takes_one_place:
             yield consumer.stale(2, end, k, _END if now is None else now)
-        elif (
-            k < len(end)
-            and not masks["shrink_axis_mask"] >> k & 1
-            and _is_center_or_half(consumer, k, was)
-        ):
+        elif not takes_one_place and _is_center_or_half(consumer, k, was):
             yield consumer.stale(2, end, k, None)
 
 
@@ -431,16 +436,12 @@ def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     else:
         axis = 0
     places = consumer.sizes(1)
+    if axis is None or len(places) < 2:
+        return
     rank = len(consumer.index.shape(*consumer.read[0]) or ())
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         last = next((at for at, entry in enumerate(places) if entry.value == was - 1), None)
-        if (
-            axis is not None
-            and axis % rank == k
-            and len(places) > 1
-            and last is not None
-            and places[last].constant >= 0
-        ):
+        if axis % rank == k and last is not None and places[last].constant >= 0:
             yield consumer.stale(1, places, last, None)
 
 
@@ -460,30 +461,22 @@ def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         return
     sizes = consumer.sizes(0)
     shape = tuple(entry.value for entry in sizes)
-    of = next(
-        (
-            tensor
-            for tensor, (before, _) in consumer.changes.shapes.items()
-            if before == shape != ()
-        ),
-        None,
-    )
-    for k, was, now in consumer.changes.dimensions(of) if of is not None else ():
+    shapes = consumer.changes.shapes.items()
+    tensors = [tensor for tensor, (before, _) in shapes if before == shape != ()]
+    for k, was, now in consumer.changes.dimensions(tensors[0]) if tensors else ():
         if k in _slice_places(consumer, len(sizes)):
             yield consumer.stale_or_computed(0, sizes, k, was, now)
 
 
 def _slice_places(consumer: SizeConsumer, length: int) -> range:
     """The places of a vector that a slice takes; all if they are not known."""
-    masks, (begin, *_), (end, *_) = (
-        _masks(consumer),
-        consumer.sizes(1) or [SizeEntry(0)],
-        consumer.sizes(2) or [_NONE],
-    )
+    masks = _masks(consumer)
+    begin, end = (consumer.sizes(1) or [SizeEntry(0)])[0], (consumer.sizes(2) or [_NONE])[0]
     first = 0 if masks["begin_mask"] & 1 else begin.value
+    last = None if masks["end_mask"] & 1 else end.value
     if masks["shrink_axis_mask"] & 1 and first is not None:
         return range(length)[first:][:1]
-    return range(length)[slice(first, None if masks["end_mask"] & 1 else end.value)]
+    return range(length)[first:last]
 
 
 def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -498,10 +491,9 @@ def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         if position:
             continue
         for op, kind in enumerate(index.types):
-            if kind == "TensorListReserve":
-                length = SizeConsumer(index, consumer.changes, op).sizes(1)
-            else:
-                length = []
+            if kind != "TensorListReserve":
+                continue
+            length = SizeConsumer(index, consumer.changes, op).sizes(1)
             if [entry.value for entry in length] == [was]:
                 yield StaleConstant(index.names[length[0].constant], was, None, index.names[op])
         yield from _rounds_of_loops(consumer, was)
@@ -522,9 +514,11 @@ def _rounds(index: GraphIndex, loop: int, was: int) -> Iterator[StaleConstant]:
     condition.
     """
     for source, _ in index.input_tensors(loop):
-        bounds = [source, *(index.input_lists[source] if index.types[source] == "Max" else ())]
-        for op in (op for op in bounds if index.types[op] in CONSTANTS):
-            if constant_integers(index, index.nodes[op]) == [was]:
+        bounds = [source]
+        if index.types[source] == "Max":
+            bounds += index.input_lists[source]
+        for op in bounds:
+            if index.types[op] in CONSTANTS and constant_integers(index, index.nodes[op]) == [was]:
                 yield StaleConstant(index.names[op], was, None, index.names[loop])
     name = index.nodes[loop].attr["cond"].func.name
     nodes = index.extras.function(name).node_def if name in index.functions else ()
@@ -602,11 +596,12 @@ def _segments(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """Sizes of the elements of a list, which no static shape gives: they are left open."""
-    sizes = consumer.sizes(ELEMENT_SHAPES[consumer.index.types[consumer.op]])
-    old = {was for _, was, _ in consumer.changes.sizes}
+    slot = ELEMENT_SHAPES[consumer.index.types[consumer.op]]
+    sizes = consumer.sizes(slot)
+    old_sizes = {was for _, was, _ in consumer.changes.sizes}
     for k, entry in enumerate(sizes):
-        if entry.value in old:
-            yield consumer.stale(ELEMENT_SHAPES[consumer.index.types[consumer.op]], sizes, k, -1)
+        if entry.value in old_sizes:
+            yield consumer.stale(slot, sizes, k, -1)
 
 
 def _parts(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -712,12 +707,13 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         return
     sizes, name = [size or 0 for size in shape], index.names[op]
     for k, size in enumerate(sizes):
-        met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
-        if met is None or not is_uniform(index.nodes[op]):
+        dimension = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
+        if dimension is None or not is_uniform(index.nodes[op]):
             continue
-        at_run_time = consumer.size_of_input(size, met[0]) if met[1] is None else None
-        number = consumer.size_text(at_run_time) if at_run_time else met[1]
-        new = None if number is None else (*sizes[:k], number, *sizes[k + 1 :])
+        was, now = dimension
+        at_run_time = consumer.size_of_input(size, was) if now is None else None
+        new_size = consumer.size_text(at_run_time) if at_run_time else now
+        new = None if new_size is None else (*sizes[:k], new_size, *sizes[k + 1 :])
         size_at_run_time = at_run_time or SizeAtRunTime("", (0,))
         # `slot` distinguishes the dimensions: each is a size of its own.
         yield StaleConstant(
@@ -746,10 +742,9 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     ):
         return
     for k, entry in enumerate(sizes):
-        if entry.value not in (None, 1):
-            dimension = next(_meeting_dimensions(consumer, k, entry.value), None)
-        else:
-            dimension = None
+        if entry.value in (None, 1):
+            continue
+        dimension = next(_meeting_dimensions(consumer, k, entry.value), None)
         if dimension is not None:
             yield consumer.stale_or_computed(slot, sizes, k, *dimension)
 
@@ -757,22 +752,17 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant, as large as another input was before; it is not known what it should hold."""
     index, axis = consumer.index, -1
-    if consumer.index.types[consumer.op] == "ConcatV2":
-        axis = next(
-            (e.value for e in consumer.sizes(len(consumer.read) - 1) if e.value is not None), -1
-        )
+    if index.types[consumer.op] == "ConcatV2":
+        axes = [entry.value for entry in consumer.sizes(len(consumer.read) - 1)]
+        axis = next((value for value in axes if value is not None), -1)
     for other in consumer.read:
         for position, was, _ in consumer.changes.dimensions(other):
             for op, port in consumer.read:
                 shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
                 k = position + len(shape or ()) - len(index.shape(*other) or ())
                 if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
-                    yield StaleConstant(
-                        index.names[op],
-                        tuple(n or 0 for n in shape),
-                        None,
-                        index.names[consumer.op],
-                    )
+                    sizes = tuple(n or 0 for n in shape)
+                    yield StaleConstant(index.names[op], sizes, None, index.names[consumer.op])
 
 
 def _meeting_dimensions(
@@ -781,7 +771,7 @@ def _meeting_dimensions(
     """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on
     as it is.
     """
-    index, moves = consumer.index, EdgeMoves(consumer.index)
+    index = consumer.index
     visited, stack = {consumer.op}, [(consumer.op, k)]
     while stack and len(visited) < _STEPS:
         op, at = stack.pop()
@@ -790,22 +780,9 @@ def _meeting_dimensions(
             if next_op in visited:
                 continue
             visited.add(next_op)
-            for other in (
-                moves.current_inputs(next_op) if index.types[next_op] in EQUAL_SIZES else ()
-            ):
-                shift = len(shape) - len(index.shape(*other) or ())
-                dimensions = (
-                    m
-                    for m in consumer.changes.dimensions(other)
-                    if m[0] + shift == at and m[1] == size
-                )
-                yield from ((was, now) for _, was, now in dimensions)
-            read = moves.current_inputs(next_op) if index.types[next_op] in GATHERS else []
-            if len(read) > 1 and read[1][0] == op and at == 0:
-                rows = (
-                    m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size
-                )
-                yield from ((was, now) for _, was, now in rows)
+            for was, now in _dimensions_met_in(consumer, next_op, op, at):
+                if was == size:
+                    yield was, now
             out = index.shape(next_op, 0)
             if out is None or (next_op, 0) in consumer.changes.shapes:
                 continue
@@ -813,6 +790,28 @@ def _meeting_dimensions(
                 stack.append((next_op, at))
             elif index.types[next_op] in AXIS_CHANGES and out.count(size) == 1:
                 stack.append((next_op, out.index(size)))
+
+
+def _dimensions_met_in(
+    consumer: SizeConsumer, op: int, source: int, k: int
+) -> Iterator[tuple[int, int | None]]:
+    """(size before, size now) of the dimensions that must be as large as dimension `k` of what an
+    op reads from `source`.
+    """
+    index, kind = consumer.index, consumer.index.types[op]
+    if kind in EQUAL_SIZES:
+        rank = len(index.shape(source, 0) or ())
+        for other in index.input_tensors(op):
+            shift = rank - len(index.shape(*other) or ())  # shapes are aligned at their ends
+            for position, was, now in consumer.changes.dimensions(other):
+                if position + shift == k:
+                    yield was, now
+    if kind in GATHERS and k == 0:
+        read = index.input_tensors(op)
+        if len(read) > 1 and read[1][0] == source:
+            for position, was, now in consumer.changes.dimensions(read[0]):
+                if position == 0:
+                    yield was, now
 
 
 _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {

@@ -82,16 +82,17 @@ METHODS = {
 }
 """The method of an editor of 0.2 -> the method now; those that scripts and messages of 0.2 call."""
 
+_CONVERSIONS = words("networkx keras module function")
+_VIEW = words(
+    "widget difference hide show_only reveal pin unpin color_by legend scene direction breadcrumb",
+    "expand collapse called_functions",
+)
+_SOURCE = words("notices trusted")
 PLACES = {
     **METHODS,
-    **{name: f"to_{name}" for name in ("networkx", "keras", "module", "function")},
-    **{
-        name: f"view.{name}"
-        for name in ("widget", "difference", "hide", "show_only", "reveal", "pin", "unpin")
-    },
-    **{name: f"view.{name}" for name in ("color_by", "legend", "scene", "direction", "breadcrumb")},
-    **{name: f"view.{name}" for name in ("expand", "collapse", "called_functions")},
-    **{name: f"source.{name}" for name in ("notices", "trusted")},
+    **{name: f"to_{name}" for name in _CONVERSIONS},
+    **{name: f"view.{name}" for name in _VIEW},
+    **{name: f"source.{name}" for name in _SOURCE},
     "summary": "inspect",
     "refresh": "source.reload",
     "follow": "source.reload",

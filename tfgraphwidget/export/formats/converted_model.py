@@ -197,26 +197,26 @@ def _describe(
     signatures = request.signatures if drawn is request.index else ()
     ops = find_ops(drawn, signatures, refusal.ops, refusal.op_types)
     types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
-    what = (
-        f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: "
-        if ops
-        else f"ops{types}: "
-        if types
-        else ""
-    )
-    it, other = (
-        ("it", "another op in its place") if len(ops) == 1 else ("them", "other ops in their place")
-    )
-    helps = refusal.helps or (
-        f"choose a boundary without {it}, "
-        + either("save(path, inputs, outputs), ", "")
-        + f"or put {other}: "
-        + editor_call("replace")
-        if what
-        else in_cell(
+    if len(ops) == 1:
+        word, it, other = "op", "it", "another op in its place"
+    else:
+        word, it, other = "ops", "them", "other ops in their place"
+    if ops:
+        what = f"{word} {names_text(ops)}{types}: "
+    else:
+        what = f"ops{types}: " if types else ""
+    helps = refusal.helps
+    if not helps and what:
+        helps = (
+            f"choose a boundary without {it}, "
+            + either("save(path, inputs, outputs), ", "")
+            + f"or put {other}: "
+            + editor_call("replace")
+        )
+    elif not helps:
+        helps = in_cell(
             f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take"
         )
-    )
     return GraphEditError(
         f"The graph cannot be converted to {conversion.label}: {what}"
         + refusal.why

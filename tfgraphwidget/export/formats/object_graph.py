@@ -101,7 +101,9 @@ class ObjectGraphEdit:
         """A function of the edited graph, in the file's own bytes where it was not edited."""
         old = self._old.get(name)
         now = self._now.get(name, old)
-        return self._after.extras.function(name) if now is None else old if old == now else now
+        if now is None:
+            return self._after.extras.function(name)
+        return old if old == now else now
 
     def _edited_by_name(self) -> dict[str, set[str]]:
         """The edited versions of functions that only objects call, and no op."""
@@ -222,12 +224,10 @@ class ObjectGraphEdit:
 
     def _drop_signature(self, name: str) -> None:
         """Remove a signature from the signatures; its function goes if nothing else names it."""
-        for root in [
-            child.node_id
-            for child in self.objects.nodes[0].children
-            if child.local_name == _SIGNATURES
-        ]:
-            saved = self.objects.nodes[root]
+        for root in list(self.objects.nodes[0].children):
+            if root.local_name != _SIGNATURES:
+                continue
+            saved = self.objects.nodes[root.node_id]
             for children in (saved.children, saved.dependencies):
                 others = [child for child in children if child.local_name != name]
                 del children[:]
@@ -377,10 +377,9 @@ class ObjectGraphEdit:
 
     def _input_shapes_differ(self, signature: Signature) -> bool:
         """Whether inputs of a signature have other static shapes after the edits."""
-        before, after = (
-            [index.shape(*end) for end in pairs(index, [tensor for _, tensor in signature.inputs])]
-            for index in (self._before, self._after)
-        )
+        names = [tensor for _, tensor in signature.inputs]
+        before = [self._before.shape(*tensor) for tensor in pairs(self._before, names)]
+        after = [self._after.shape(*tensor) for tensor in pairs(self._after, names)]
         return before != after
 
     def _set_inputs(
@@ -527,10 +526,9 @@ class ObjectGraphEdit:
         shapes = _function_shapes([by_name[name] for name in edited], library) if edited else {}
         for name in edited:
             specs = list(_tensor_specs(self.objects.concrete_functions[name].output_signature))
-            for spec, shape in (
-                zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ()
-            ):
-                write_shape(spec.shape, shape)
+            if len(specs) == len(shapes[name]):
+                for spec, shape in zip(specs, shapes[name], strict=True):
+                    write_shape(spec.shape, shape)
             self._set_function_inputs(name, by_name[name])
 
     def _set_function_inputs(self, name: str, function: FunctionDef) -> None:

@@ -27,14 +27,13 @@ def new_state_names(
     that edits have renamed, by the old, which `names` has by the new.
     """
     saver = {split_tensor(getattr(meta.saver_def, field))[0] for field in _SAVER}
-    pairs = {
-        old: new
-        for new, old in names.items()
-        if old in before.ids
-        and new in after.ids
-        and before.types[before.ids[old]] == after.types[after.ids[new]]
-        if old in saver or _holds_state(before.types[before.ids[old]])
-    }
+    pairs: dict[str, str] = {}
+    for new, old in names.items():
+        if old in before.ids and new in after.ids:
+            op_type = before.types[before.ids[old]]
+            is_same_type = op_type == after.types[after.ids[new]]
+            if is_same_type and (old in saver or _holds_state(op_type)):
+                pairs[old] = new
     # One that has the name of an op that an edit has removed is new to those who read the file.
     return {old: new for old, new in pairs.items() if new not in before.ids or new in pairs}
 

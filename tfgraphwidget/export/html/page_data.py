@@ -100,7 +100,10 @@ def comparison_texts(value: AttrValue) -> list[str]:
     return texts if sum(map(len, texts)) <= _MOST else []
 
 
-_MOST_COLORED, _MOST_INFERRED, _MOST_WITH_ATTRIBUTES = 20_000, 8_000, 200_000
+# Ops of a graph
+_MOST_COLORED = 20_000  # with all colorings; a page of a larger one has that which is shown
+_MOST_INFERRED = 8_000  # with static shapes that TensorFlow infers
+_MOST_WITH_ATTRIBUTES = 200_000
 _STORED_SHAPES = "_output_shapes"
 _LEVEL = 6  # of compression: more takes four times as long and saves a fiftieth
 _DTYPE_CODES = {"uint8": "u1", "uint32": "u4", "int32": "i4", "float32": "f4"}

@@ -10,7 +10,7 @@ from tfgraphwidget.graph.op_types import CONSTANTS
 from tfgraphwidget.graph.patterns.structure import Literal
 from tfgraphwidget.graph.tensor_values import tensor_array
 
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-5  # relative; of types with fewer bits see `_HALF`
 _HALF = {"float16": 2e-3, "bfloat16": 1e-2}
 _MOST = 1 << 16  # elements of a constant that a list is compared with
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 Tensor = tuple[int, int]
 """Op and port."""
 
-_SHOWN = 20
+_SHOWN = 20  # matches that are printed
 
 
 class MatchedTensor(str):

@@ -90,9 +90,9 @@ def _with_routes(problem: LayoutProblem, corner: Points, sizes: Points) -> Mutab
         top,
         width,
         height,
-        [[(x - low_x, y - low_y) for x, y in route] for route in routes],
-        () if enter is None else (enter - low_x,),
-        () if leave is None else (leave - low_x,),
+        routes=[[(x - low_x, y - low_y) for x, y in route] for route in routes],
+        enter=() if enter is None else (enter - low_x,),
+        leave=() if leave is None else (leave - low_x,),
     )
 
 

@@ -13,13 +13,15 @@ from tfgraphwidget.layout.layered.components import BORDER
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-_CLEAR, _TURN = 7.0, 30.0
+# Pixels
+_CLEAR = 7.0  # between a box and a line that goes around it
+_TURN = 30.0  # that a way may be longer for the sake of one turn less
 _CORNER = 8.0  # between the corner of a box and a line that comes in
 _TRACKS = 5.0  # between lines of several producers that come to one box, where there is room
 _OUT = 4.0  # so far beyond the inside there is still room on all sides
 _IN = 0.5  # so far inside, it is a box that a line runs through and no border that it touches
 _THROUGH = 1e5  # pixels that a line rather runs than through one box: more than a sheet is wide
-_ROUNDS = 40
+_ROUNDS = 40  # of searching a way, each around the boxes that the last one ran through
 _State = tuple[int, int, bool]
 _Producer = tuple[int, float]  # a box or the border, and the x where its line begins
 Costs = list[list[float]]
@@ -134,7 +136,10 @@ class OrthogonalRouter:
 class TrackSeparator:
     """Moves pieces of routes off pieces of other producers, with which they would be one line."""
 
-    _STEP, _APART, _MOST, _BUCKET = 4.0, 2.5, 6, 8.0  # pixels, and steps to either side
+    _STEP = 4.0  # pixels that a piece is moved by
+    _MOST = 6  # steps to either side, less one
+    _APART = 2.5  # pixels between pieces of different producers
+    _BUCKET = 8.0  # pixels; pieces are sought in three buckets, so more than they are to be apart
 
     def __init__(self, low: Floats, high: Floats) -> None:
         self._low, self._high = low - 2, high + 2

@@ -20,13 +20,16 @@ from tfgraphwidget.optional_packages import import_package
 
 Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
-GAP = 24.0
-_ROUNDS, _DENSE, _GOLDEN = 60, 150, 2.399963
+GAP = 24.0  # pixels between boxes
+_ROUNDS = 60  # of moving pairs apart
+_DENSE = 150  # boxes of which the equations are solved as a dense matrix
+_GOLDEN = 2.399963  # the golden angle: points at one place are put on a sunflower's spiral
 _ROOM = 0.3  # the share of neighbors that scaling alone sets apart
-# How many times further apart a pair wants to be at most than it is, how much more that counts than
-# to stay, and how many times what is usual a pair must need that goes apart across the nearest
-# side, not in the direction it has.
-_STEP, _FIRMLY, _LARGE = 1.5, 32.0, 2.0
+_STEP = 1.5  # how many times further apart than it is a pair wants to be at most
+_FIRMLY = 32.0  # how much more it counts to go apart than to stay
+# How many times what is usual a pair must need that goes apart across the nearest side, not in the
+# direction it has.
+_LARGE = 2.0
 _FLAT = 0.2  # the most that it is flattened by in the end
 
 

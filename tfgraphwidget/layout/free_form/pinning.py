@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Pinned = dict[int, Point]
-# How far what gives way stands from others; nearer to a pinned box than this nothing stays; what
-# moves less stays.
-_GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
+# Pixels
+_GAP = 14.0  # between a box that gave way and others
+_NEAR = 8.0  # nothing stays nearer to a pinned box than this
+_STILL = 0.5  # what would move less stays where it is
+_ROUNDING = 1e-6
 
 
 class Pins:
@@ -151,12 +153,12 @@ def apply_pins(
     # from the end of a line to the beginning of the next there is no piece
     hit[stop[:-1] - 1] = False
     to_reroute[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
-    by = (
-        PolylineRerouter(layout, endpoints, corner, sizes, height)
-        if is_slanted(layout)
-        else OrthogonalRouter(corner, sizes, width, height)
-    )
-    route, points = _reroute(route, layout.points, endpoints, to_reroute, by)
+    router: PolylineRerouter | OrthogonalRouter
+    if is_slanted(layout):
+        router = PolylineRerouter(layout, endpoints, corner, sizes, height)
+    else:
+        router = OrthogonalRouter(corner, sizes, width, height)
+    route, points = _reroute(route, layout.points, endpoints, to_reroute, router)
     return replace(layout, corner=corner, width=width, height=height, route=route, points=points)
 
 
@@ -165,28 +167,34 @@ def _reroute(
     points: npt.NDArray[np.int64],
     endpoints: npt.NDArray[np.int32],
     to_reroute: Mask,
-    by: OrthogonalRouter | PolylineRerouter,
+    router: OrthogonalRouter | PolylineRerouter,
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The routes and their numbers of points, some drawn again."""
     start = np.concatenate([[0], np.cumsum(points)])
     routes = [route[a:b] for a, b in pairwise(start.tolist())]
     rows = to_reroute.nonzero()[0].tolist()
-    entries = _entries(rows, routes, endpoints, by) if isinstance(by, OrthogonalRouter) else {}
-    tracks = TrackSeparator(by.low, by.high) if isinstance(by, OrthogonalRouter) else None
+    entries: dict[int, Point] = {}
+    tracks = None
+    if isinstance(router, OrthogonalRouter):
+        entries = _entries(rows, routes, endpoints, router)
+        tracks = TrackSeparator(router.low, router.high)
     for number in rows:
         (source, target), before = endpoints[number].tolist(), routes[number].tolist()
-        way = by.route(source, target, [(x, y) for x, y in before], entries.get(number))
+        way = router.route(source, target, [(x, y) for x, y in before], entries.get(number))
         routes[number] = np.array(tracks.add(source, way) if tracks else way)
     lengths = np.array([len(way) for way in routes], dtype=np.int64)
     return np.concatenate([np.zeros((0, 2)), *routes]), lengths
 
 
 def _entries(
-    rows: list[int], routes: list[Floats], endpoints: npt.NDArray[np.int32], by: OrthogonalRouter
+    rows: list[int],
+    routes: list[Floats],
+    endpoints: npt.NDArray[np.int32],
+    router: OrthogonalRouter,
 ) -> dict[int, Point]:
     """Where each of these edges comes to its box, if all edges to that are routed again."""
     begins = [
-        float(way[0, 0]) if source == BORDER else by.middle_of(source)
+        float(way[0, 0]) if source == BORDER else router.middle_of(source)
         for (source, _), way in zip(endpoints.tolist(), routes, strict=True)
     ]
     again = np.zeros(len(endpoints), dtype=bool)
@@ -195,7 +203,7 @@ def _entries(
     for target in {int(endpoints[row, 1]) for row in rows} - {BORDER}:
         edges = np.flatnonzero(endpoints[:, 1] == target)
         if again[edges].all():
-            places = by.entries(target, (begins[edge] for edge in edges))
+            places = router.entries(target, (begins[edge] for edge in edges))
             entries |= {int(edge): places[begins[edge]] for edge in edges}
     return entries
 
@@ -205,14 +213,14 @@ def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
     for number, node in enumerate(pinned):
         _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     center = corner + sizes / 2
-    far = np.min([np.abs(center[node] - center).sum(axis=1) for node in pinned], axis=0)
-    standing = ~np.any(
-        [_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0
-    )
-    standing[pinned] = True
-    for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):
-        _move_to_free_place(node, corner, sizes, standing.nonzero()[0])
-        standing[node] = True
+    distances = [np.abs(center[node] - center).sum(axis=1) for node in pinned]
+    to_nearest_pinned = np.min(distances, axis=0)
+    overlaps = [_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned]
+    is_placed = ~np.any(overlaps, axis=0)
+    is_placed[pinned] = True
+    for node in sorted((~is_placed).nonzero()[0].tolist(), key=to_nearest_pinned.__getitem__):
+        _move_to_free_place(node, corner, sizes, is_placed.nonzero()[0])
+        is_placed[node] = True
 
 
 def _move_to_free_place(
@@ -223,32 +231,39 @@ def _move_to_free_place(
 
 
 def _overlaps(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
-    apart = (at + size + _NEAR <= corner + 1e-6) | (corner + sizes + _NEAR <= at + 1e-6)
-    return np.asarray(~apart.any(axis=1))
+    """Whether a box at a corner overlaps each of other boxes, or is too near to it."""
+    is_before = at + size + _NEAR <= corner + _ROUNDING
+    is_after = corner + sizes + _NEAR <= at + _ROUNDING
+    return np.asarray(~(is_before | is_after).any(axis=1))
 
 
 def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floats:
     """The place nearest to `at` where a box overlaps no other; right or below is free."""
-    xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
-    ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
+    # Right before and right after each of the boxes, float64 (m, 2).
+    before, after = corner - size - _GAP, corner + sizes + _GAP
     xs, ys = (
-        some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))]
-        for some, want in zip((xs, ys), at, strict=True)
+        _nearest_first(np.concatenate([[at[axis]], after[:, axis], before[:, axis]]), at[axis])
+        for axis in (0, 1)
     )
     best, least = at, np.inf
-    for x in xs.tolist():
+    for x in xs:
         far = abs(x - at[0])
         if far >= least:
             break
         # Of all places at this x, the nearest that no box is in the way of.
-        beside = (corner[:, 0] < x + size[0] + _GAP - 1e-6) & (
-            corner[:, 0] + sizes[:, 0] + _GAP > x + 1e-6
-        )
-        low, high = corner[beside, 1] - size[1] - _GAP, corner[beside, 1] + sizes[beside, 1] + _GAP
-        for y in ys.tolist():
+        is_in_column = (before[:, 0] < x - _ROUNDING) & (after[:, 0] > x + _ROUNDING)
+        low, high = before[is_in_column, 1], after[is_in_column, 1]
+        for y in ys:
             if far + abs(y - at[1]) >= least:
                 break
-            if not ((low + 1e-6 < y) & (y < high - 1e-6)).any():
+            if not ((low + _ROUNDING < y) & (y < high - _ROUNDING)).any():
                 best, least = np.array([x, y]), far + abs(y - at[1])
                 break
     return best
+
+
+def _nearest_first(places: Floats, wanted: float) -> list[float]:
+    """The places inside of the container, by their distance from the one that is wanted."""
+    inside = places[places >= 0]
+    nearest: list[float] = inside[np.argsort(np.abs(inside - wanted))].tolist()
+    return nearest

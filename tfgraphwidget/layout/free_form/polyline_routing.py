@@ -20,7 +20,8 @@ from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
 
 _TOUCH = 1 / 3  # nearer to a box than this share of what should be clear, a line runs through it
-_STEPS, _DEPTH = 1_000, 30
+_STEPS = 1_000  # pieces of one path that are tried
+_DEPTH = 30  # boxes that are gone around one after the other
 
 
 class NoPathError(Exception):
@@ -135,7 +136,8 @@ Port = tuple[float, float] | None
 CLEAR = 9.0  # how far lines run from boxes: less than half of what is between two
 STUB = 2.0  # of a line at the container's border, which may be drawn on to one further away
 _CLOSE = 4.0  # the same where boxes stand as near to each other as a person puts them
-_TWIN, _LOOP = 5.0, 5.0
+_TWIN = 5.0  # pixels aside of the middle, for two edges in opposite directions
+_LOOP = 5.0  # half the height of an edge from an op to itself
 _ASLANT = 1.0  # pieces of a drawing in rows are askew by half a pixel at most
 
 

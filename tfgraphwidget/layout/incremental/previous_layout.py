@@ -78,10 +78,12 @@ class PreviousLayout:
         return not self.nodes_changed() and not self.lines_changed(structure)
 
 
-_MOST = 6
-# A drawing made after another is given up when it is so far from square, and so much worse than a
-# new one.
-_HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
+_MOST = 6  # layouts of one container that are remembered
+# A drawing that keeps to an earlier one is given up if it is far from square, and worse than a new
+# one.
+_HOPELESS = 4.0  # width to height, or height to width
+_WASTE = 2.0  # its cost, as a multiple of that of the new one
+_FEW = 6  # boxes; a drawing of fewer is never given up
 
 
 class LayoutKey(NamedTuple):

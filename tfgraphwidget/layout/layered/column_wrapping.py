@@ -19,7 +19,7 @@ READABLE = 1000.0  # pixels; a column that is no taller can be read
 READABLE_IN_COLUMNS = 4000.0  # pixels; of more, no number of columns can be read
 EASY = 2  # edges; so many can be followed together
 MANY = 4  # edges more; of still more, each further one costs the same
-COST_PER_COLUMN = 0.02
+COST_PER_COLUMN = 0.02  # for each column
 
 IMPROVEMENT = 0.95  # columns are made if the cost is less than this share of that of one column
 SMALL = 360.0  # pixels; a drawing that is no taller is in one column: it fits in a cell
@@ -27,10 +27,10 @@ TALLER = 1.1  # one that is taller than wanted by this factor may be wrapped
 
 ALL_WAYS_LIMIT = 9  # layers of which all ways to wrap them are compared: 255
 
-# Of more layers, those numbers of columns are tried that are so far from the number that would have
-# the wanted shape, as factors; each is so much more than the one before.
-FEWEST, MOST = 0.3, 2.0
-NEXT = 1.1
+# Of more layers, numbers of columns are tried around the number that would have the wanted shape.
+FEWEST = 0.3  # of that number
+MOST = 2.0  # of that number
+NEXT = 1.1  # each is so many times the one before
 
 
 def wrap_columns(

@@ -129,9 +129,9 @@ def _captured_variable(tensor: Tensor) -> Tensor:
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:
     """Zeros of the shape of a tensor; 1 for each size that is not known, so that they broadcast."""
-    shape = like.shape
-    sizes = [1 if size is None else size for size in shape] if shape.rank else []
-    return tf.zeros(sizes, like.dtype)
+    if not like.shape.rank:  # a scalar, or of unknown rank
+        return tf.zeros([], like.dtype)
+    return tf.zeros([1 if size is None else size for size in like.shape], like.dtype)
 
 
 def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:

@@ -324,11 +324,12 @@ def call_everywhere(
         names[name] = definitions[-1].signature.name
         library[names[name]] = definitions[-1]
     calls = _Calls(index, handles, definitions, library)
-    changed = tuple(
-        NodeChange(node, calls.exchange(node, labels, [handle.op for handle in handles]))
-        for node in index.nodes
-        if (labels := _replacements(node, index.functions, names))
-    )
+    changed = []
+    for node in index.nodes:
+        labels = _replacements(node, index.functions, names)
+        if labels:
+            new_node = calls.exchange(node, labels, [handle.op for handle in handles])
+            changed.append(NodeChange(node, new_node))
     add = replace(state or Change(), functions=tuple(_lacking(definitions, index, inner)))
     exchanges = (each for node in index.nodes for each in _exchanges(index, node, names, library))
     return _with_shapes(

@@ -19,9 +19,9 @@ from tfgraphwidget.messages import copy_of
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import is_own_shapes_only, shape_proto
 
-_MOST_ROUNDS = 20  # loops after each other, as the layers of a recurrent network
 Sizes = tuple[int, int | None]
 """What an unknown first dimension is, and what each other one is; None for unknown."""
+_MOST_ROUNDS = 20  # loops after each other, as the layers of a recurrent network
 _MOST_INFERRED = 50_000  # ops; TensorFlow infers the shapes of some thousand in a second
 _cached: WeakKeyDictionary[GraphIndex, dict[tuple[int, bool], GraphIndex]] = WeakKeyDictionary()
 
@@ -110,16 +110,15 @@ def with_input_shapes(index: GraphIndex, shapes: Mapping[str, Shape]) -> GraphIn
     """The graph, as the body of a function, with the static shapes that it has for inputs of
     others, by the names of placeholders; as it is, where an op cannot take them.
     """
-    changed = tuple(
-        _input_change(index, op, [shape])
-        for op, shape in ((index.ids[name], shape) for name, shape in shapes.items())
-        if shape is not None and None not in shape and shape != index.shape(op, 0)
-        if index.dtypes(op)[0] not in HANDLE_DTYPES
-    )
-    with suppress(GraphEditError):
-        if changed:
-            return apply_patch(index, infer_patch_shapes(index, Patch(changed=changed)))
-        return index
+    changed = []
+    for name, shape in shapes.items():
+        op = index.ids[name]
+        is_other = shape is not None and None not in shape and shape != index.shape(op, 0)
+        if is_other and index.dtypes(op)[0] not in HANDLE_DTYPES:
+            changed.append(_input_change(index, op, [shape]))
+    if changed:
+        with suppress(GraphEditError):
+            return apply_patch(index, infer_patch_shapes(index, Patch(changed=tuple(changed))))
     return index
 
 
@@ -135,9 +134,9 @@ def _changed_inputs(index: GraphIndex, sizes: Sizes) -> Iterator[NodeChange]:
 
 def _with_sizes(shape: Shape, sizes: Sizes) -> Shape:
     """A shape with sizes in the place of unknown dimensions."""
-    return shape and tuple(
-        sizes[min(axis, 1)] if size is None else size for axis, size in enumerate(shape)
-    )
+    if shape is None:
+        return None
+    return tuple(sizes[min(axis, 1)] if size is None else size for axis, size in enumerate(shape))
 
 
 def _input_change(index: GraphIndex, op: int, shapes: Sequence[Shape]) -> NodeChange:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 Array = np.ndarray
-MOST_FILTERS = 16
-LARGEST_FILTER = 32
-SIDE = 64
+MOST_FILTERS = 16  # of a convolution that are shown
+LARGEST_FILTER = 32  # rows or columns of a kernel that is shown filter by filter
+SIDE = 64  # pixels of a picture; more are the means of blocks
 _FLAT = 128  # where all are equal
 
 

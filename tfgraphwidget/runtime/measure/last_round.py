@@ -224,7 +224,9 @@ class _Keeper:
                 elif source in loop.ops and source not in visited:
                     visited.add(source)
                     stack.append(source)
-        return _BODY if 1 in ports else _END if 0 in ports else _CONDITION
+        if 1 in ports:
+            return _BODY
+        return _END if 0 in ports else _CONDITION
 
     def _leave(
         self,

@@ -41,7 +41,7 @@ from tfgraphwidget.tf_types import RunMetadata, Session
 Array = np.ndarray
 Run = Callable[[Sequence[str]], Sequence[np.ndarray]]
 _NOT_TAKEN = "branch-not-taken"
-_BINS = 20
+_BINS = 20  # of a histogram
 _BARS = " ▁▂▃▄▅▆▇█"
 
 

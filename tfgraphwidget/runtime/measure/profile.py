@@ -275,10 +275,9 @@ def _duration(node: NodeExecStats) -> float:
 
 def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
     """Return the costs in tf.profiler's newest run below a folder, which has no ops' memory."""
-    is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
-    files = (
-        (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
-    )
+    files = []
+    if os.path.exists(folder):  # noqa: PTH110 - Path.exists raises for a name that is too long
+        files = sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]
     if not files:
         raise GraphEditError(
             f"There is no profile in {str(folder)!r}; "

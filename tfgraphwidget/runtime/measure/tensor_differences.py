@@ -131,14 +131,17 @@ class TensorDifference:
         """Return name, dtype, shape, largest difference, relative difference and notes, as text."""
         dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
         notes = [] if self.steady else ["random: it differs from run to run"]
-        notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
-        notes += (
-            [f"{count_text(self.differing, 'element')} differ"]
-            if self.differing and self.largest is None
-            else []
-        )
-        largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
-        relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
+        if any(self.nans):
+            notes.append(f"NaN {_both(*(f'{count:,}' for count in self.nans))}")
+        if self.differing and self.largest is None:
+            notes.append(f"{count_text(self.differing, 'element')} differ")
+        largest = relative = ""
+        if self.same:
+            largest = "equal"
+        elif self.largest is not None:
+            largest = f"{self.largest:.3g}"
+        if self.relative is not None and not self.same:
+            relative = f"{self.relative:.2g}"
         return self.name, dtype, shape, largest, relative, "; ".join(notes)
 
     def weight_row(self) -> tuple[str, ...]:

@@ -400,7 +400,12 @@ def _check_outside(
         with suppress(KeyError):
             if port < len(find_operation(graph, op).outputs):
                 continue
-        text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
+        if port < 0:
+            text = f"^{op}"
+        elif port == 0:
+            text = op
+        else:
+            text = f"{op}:{port}"
         consumer = next(
             node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input
         )

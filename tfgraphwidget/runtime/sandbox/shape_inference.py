@@ -323,7 +323,9 @@ def _ask_tensorflow(infer: Callable[[], T]) -> T:
 
 def _shape(tensor: tf.Tensor) -> Shape:
     dims, unknown = static_dimensions(tensor)
-    return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
+    if unknown:
+        return None
+    return tuple(n if n is not None and n >= 0 else None for n in dims)
 
 
 # What shape functions ask for values of: dimensions, and the slices of a checkpoint's variables,

@@ -261,12 +261,10 @@ class TableTransfer(_ReadableState[Contents]):
             self._transfer_ops.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
             for part, dtype in zip(("keys", "values"), types, strict=True)
         ]
-        once = node.op in STATIC_TABLES
-        kind, names = (
-            ("InitializeTable", ("Tkey", "Tval"))
-            if once
-            else ("LookupTableImport", ("Tin", "Tout"))
-        )
+        if node.op in STATIC_TABLES:  # which are filled once
+            kind, names = "InitializeTable", ("Tkey", "Tval")
+        else:
+            kind, names = "LookupTableImport", ("Tin", "Tout")
         attributes = dict(zip(names, types, strict=True))
         op = self._transfer_ops.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
         return op, f"{fed[0]}:0", f"{fed[1]}:0"

@@ -345,11 +345,11 @@ class Sync:
         return self._read(self.source, originals), self._read(self.target, copies)
 
     def _through_python(self, tau: float) -> None:
-        originals, copies = (
-            self._present_values()
-            if tau != 1
-            else (self._read(self.source, [o for o, _ in self.pairs]), {})
-        )
+        copies: Mapping[str, np.ndarray] = {}
+        if tau == 1:
+            originals = self._read(self.source, [o for o, _ in self.pairs])
+        else:
+            originals, copies = self._present_values()
         new = {c.handle: originals[o.handle] for o, c in self.pairs}
         for _, c in self.pairs if copies else ():
             dtype = mixing.dtype_of(mixing.handle_of(self.target.graph, c))

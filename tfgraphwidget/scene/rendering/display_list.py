@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,25 +45,41 @@ if TYPE_CHECKING:
 Points = npt.NDArray[np.float64]
 Area = tuple[float, float, float, float]
 _RADIUS = {OP: 4.0, CLOSED: 8.0, OPEN: 8.0, BADGE: 7.0}
-_CHIP, _MARK, _EDGE_LABEL = 11.0, 10.5, 9.5
+
+# Sizes of text
+_CHIP = 11.0  # of the name of a badge
+_MARK = 10.5  # of signs, and of the marks of the boundary
+_EDGE_LABEL = 9.5
 _BOLD = 1.08  # how much wider bold letters are
-_PADDING = 6.0
+_LEADING = 1.15  # height of a line of text at a size of 1
+_LEAST_LETTERS = 3  # of a name that was shortened
+_NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
+
+# Lengths in pixels
+_PADDING = 6.0  # between a border and the name in it
 _BEFORE_NOTE = 8.0  # between the title of a scope and its number
 _BESIDE_LINES = 4.0  # between that number and the lines beside it
-_NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
-_PLATE_HEIGHT, _PLATE_SIDES = 13.0, 4.0
+_PLATE_HEIGHT = 13.0  # of what covers the line below its text
+_PLATE_SIDES = 4.0  # by which it is wider than the text
 _SIGN = 8.0  # the radius of a loop's sign
-_WARNING, _RIM = 8.5, 3.0  # half the width of a warning sign, and of its rim beside it
-_WARNING_OUTSIDE = 7.0  # how far to the left of a box its middle is
-# How far outside of a box, and of a badge, the middle of its sign is: names begin at the border.
-_OUTSIDE, _OUTSIDE_BADGE = 5.0, 7.0
-_DIFFERENCE_SIGNS = "+~\u2212→"  # in the order of DIFFERS
-_COUNT_HEIGHT, _COUNT_ABOVE = 15.0, 11.0  # of the number of a group, and how much is above its box
-_LEADING = 1.15  # height of a line of text at a size of 1
-_LEAST_LETTERS = 3
-_CORNER, _ARROW, _WIDEST = 10.0, 6.0, 5.0
+_WARNING = 8.5  # half the width of a warning sign
+_RIM = 3.0  # around a warning sign
+_WARNING_OUTSIDE = 7.0  # from the left border of a box to the middle of its warning sign
+_OUTSIDE = 5.0  # from the border of a box to the middle of its sign: names begin at the border
+_OUTSIDE_BADGE = 7.0  # the same of a badge
+_COUNT_HEIGHT = 15.0  # of the number of a group
+_COUNT_ABOVE = 11.0  # how much of it is above the group's box
+_CORNER = 10.0  # radius of the corners of a line
+_ARROW = 6.0  # least length of an arrow head
+_WIDEST = 5.0  # width of a line
+_CONTROL_DASH = (4.0, 3.0)
 _DOT = 4.0  # radius
-_LEGEND_SIDES, _LEGEND_ROW, _LEGEND_GAP, _RAMP_WIDTH = 16.0, 20.0, 12.0, 96.0
+_LEGEND_SIDES = 16.0
+_LEGEND_ROW = 20.0
+_LEGEND_GAP = 12.0
+_RAMP_WIDTH = 96.0
+
+_DIFFERENCE_SIGNS = "+~\u2212→"  # in the order of DIFFERS
 
 
 @dataclass(frozen=True)
@@ -228,20 +244,26 @@ class _Painter:
                     continue
                 colors = self._colors(item)
                 thick = 2.0 if colors in self._theme.selection else 1.0
-                for card in range(0 if kind != CLOSED else 2 if scene.members[item] else 1, 0, -1):
+                for card in range(self._cards(item), 0, -1):
                     x, y, w, h = _expand_place(self._boxes_of[item], -0.5)
                     place = x + 3 * card, y + 3 * card, w - 6 * card, h
                     yield Box(place, _RADIUS[kind], colors.fill, colors.border, thick)
                 yield self._box(item, colors.fill, colors.border, thick)
 
+    def _cards(self, item: int) -> int:
+        """How many cards are under a box: one under a closed scope, two under a group of them."""
+        if self._scene.kind[item] != CLOSED:
+            return 0
+        return 2 if self._scene.members[item] else 1
+
     def _colors(self, item: int) -> BoxColors:
         scene, paint, theme = self._scene, self._paint, self._theme
         code = int(paint.differs[item])
+        difference_colors = theme.differs[code]
         # Where numbers are colored, a sign beside the box is enough for another name.
-        is_renamed = DIFFERS[code] == "renamed" and self._colored
-        differs = None if is_renamed else theme.differs[code]
-        if differs:
-            return differs
+        is_sign_enough = self._colored and DIFFERS[code] == "renamed"
+        if difference_colors and not is_sign_enough:
+            return difference_colors
         covered, kind = int(paint.coverage[item]), int(scene.kind[item])
         if self._colored and covered < 2:
             return theme.tints[int(paint.tint[item])]
@@ -251,8 +273,10 @@ class _Painter:
         quiet = not covered and not noted and pale
         if scene.part[item] and kind == CLOSED and not covered and not quiet:
             return theme.training_box
-        colors = theme.selection if covered == 2 else theme.quiet if quiet else theme.box
-        return colors[int(scene.family[item])]
+        family = int(scene.family[item])
+        if covered == 2:
+            return theme.selection[family]
+        return theme.quiet[family] if quiet else theme.box[family]
 
     def _hatching(self) -> Iterator[Shape]:
         """Diagonal lines over what is partly selected."""
@@ -280,12 +304,14 @@ class _Painter:
         if not calls or (calls == 2 and scene.kind[item] != CLOSED):
             return
         colors, (x, y, w, h) = self._colors(item), self._boxes_of[item]
-        size = 1.0 if calls == 1 else 0.72
-        if calls == 1:
+        if calls == 1:  # the op itself calls a function
             yield self._box(item, "", colors.border, gap=-3.5)
-        at_x, at_y, half = x + w - 2 * size, y + 1.0 if calls == 1 else y + h - 2 * size, 3 * size
+            size, color, at_y = 1.0, colors.text, y + 1.0
+        else:  # ops in the scope do
+            size, color = 0.72, colors.faint
+            at_y = y + h - 2 * size
+        at_x, half, thick = x + w - 2 * size, 3 * size, max(1.0, 1.4 * size)
         yield _circle(at_x, at_y, 7.5 * size, colors.fill, colors.border)
-        color, thick = colors.text if calls == 1 else colors.faint, max(1.0, 1.4 * size)
         yield Polyline(
             np.array([[at_x + half, at_y - half], [at_x - half, at_y + half]]), color, thick
         )
@@ -316,11 +342,8 @@ class _Painter:
     def _glow(self, item: int) -> Iterator[Shape]:
         if self._paint.fresh[item]:
             for gap, alpha in ((4.0, 0.15), (2.5, 0.3), (1.0, 0.8)):
-                place, radius = (
-                    _expand_place(self._boxes_of[item], gap),
-                    _RADIUS[int(self._scene.kind[item])] + gap,
-                )
-                yield Box(place, radius, "", self._marks["fresh"], 1.75, alpha=alpha)
+                frame = self._box(item, "", self._marks["fresh"], 1.75, gap=gap)
+                yield replace(frame, alpha=alpha)
 
     def _boundary_marks(self, item: int) -> Iterator[Shape]:
         """The marks of the boundary: "in" above a consumer or below its source; "out" below."""
@@ -397,36 +420,47 @@ class _Painter:
         yield from sorted(lines, key=lambda line: line.alpha)
 
     def _polyline(self, edge: int) -> Polyline:
-        scene, paint = self._scene, self._paint
+        scene = self._scene
         points = _route(scene, edge)
-        source, target, tensors = (
-            int(scene.source[edge]),
-            int(scene.target[edge]),
-            int(scene.tensors[edge]),
-        )
-        if (
-            source
-            and scene.parent[target] == source
-            and points[0, 1] - scene.box[source, 1] <= HEADER + 2
-        ):
+        source, target = int(scene.source[edge]), int(scene.target[edge])
+        tensors = int(scene.tensors[edge])
+        comes_from_outside = source and scene.parent[target] == source
+        if comes_from_outside and points[0, 1] - scene.box[source, 1] <= HEADER + 2:
             # From the border on, it is one with the outside.
             points[0, 1] = min(scene.box[source, 1], points[0, 1])
-        inside = bool(paint.selected_line[edge])
-        unused = paint.unused[source] or paint.unused[target]
-        back = bool(scene.back[edge])
-        calm = 0.35 if unused else 0.45 if self._selecting and not inside else 0.85
         thick = thickness(tensors, float(scene.bytes[edge])) if tensors else 1.0
-        thick = max(thick, 2.0) if back else thick
-        plain = "edge" if tensors else "control_edge"
+        if scene.back[edge]:
+            thick = max(thick, 2.0)
+        goes_outside = scene.parent[source] == target
         return Polyline(
             points,
-            self._marks["selected" if inside else "back" if back else plain],
+            self._line_color(edge),
             thick,
-            () if tensors else (4.0, 3.0),
-            1.0 if back else calm if tensors else calm * 0.8,
-            _CORNER,
-            None if scene.parent[source] == target else _arrow_head(points, thick),
+            dash=() if tensors else _CONTROL_DASH,
+            alpha=self._line_alpha(edge),
+            corner=_CORNER,
+            head=None if goes_outside else _arrow_head(points, thick),
         )
+
+    def _line_color(self, edge: int) -> str:
+        if self._paint.selected_line[edge]:
+            return self._marks["selected"]
+        if self._scene.back[edge]:
+            return self._marks["back"]
+        return self._marks["edge" if self._scene.tensors[edge] else "control_edge"]
+
+    def _line_alpha(self, edge: int) -> float:
+        """The opacity of a line: pale at what nothing uses, and outside of a selection."""
+        scene, paint = self._scene, self._paint
+        if scene.back[edge]:
+            return 1.0
+        if paint.unused[scene.source[edge]] or paint.unused[scene.target[edge]]:
+            alpha = 0.35
+        elif self._selecting and not paint.selected_line[edge]:
+            alpha = 0.45
+        else:
+            alpha = 0.85
+        return alpha if scene.tensors[edge] else 0.8 * alpha
 
     def _loop_signs(self) -> Iterator[Shape]:
         """A circular arrow on the back edge of a loop."""
@@ -481,21 +515,16 @@ class _Painter:
                 x, y, wide, high = shape.place
                 places.keep((x, y, x + wide, y + high))
             elif isinstance(shape, Triangle):
-                (left, top), (right, bottom) = (
-                    shape.points.min(axis=0).tolist(),
-                    shape.points.max(axis=0).tolist(),
-                )
+                left, top = shape.points.min(axis=0).tolist()
+                right, bottom = shape.points.max(axis=0).tolist()
                 places.keep((left, top, right, bottom))
         for edge in self._edges:
-            source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
+            source = int(self._scene.source[edge])
+            # Lines with a value that leave the same box have the same one.
+            may_cover = source if self._edge_value(edge) else -1
             for text in self._edge_texts(edge):
-                # Lines with a value that leave the same box have the same one.
-                place = places.take(
-                    edge,
-                    self._pieces_for_label(edge),
-                    text_width(text) * 12 + 4,
-                    source if valued else -1,
-                )
+                pieces, wide = self._pieces_for_label(edge), text_width(text) * 12 + 4
+                place = places.take(edge, pieces, wide, may_cover)
                 if place:
                     labeled.add(source)
                     yield self._edge_label(edge, text, *place)
@@ -508,11 +537,8 @@ class _Painter:
                 yield _circle(x, y, _DOT, color, "")
 
     def _edge_label(self, edge: int, text: str, x: float, y: float, upright: bool) -> Label:
-        scene, source, target = (
-            self._scene,
-            int(self._scene.source[edge]),
-            int(self._scene.target[edge]),
-        )
+        scene = self._scene
+        source, target = int(scene.source[edge]), int(scene.target[edge])
         around = source if scene.parent[target] == source else int(scene.parent[source])
         rim = self._area_colors(max(around, 0)).fill
         return Label(x, y, text, _EDGE_LABEL, self._marks["faint"], rim=rim, upright=upright)
@@ -527,7 +553,9 @@ class _Painter:
         if value := self._edge_value(edge):
             return tuple(dict.fromkeys([value, value.split(",")[0]]))
         tensors = int(self._scene.tensors[edge])
-        text = f"×{tensors}" if tensors > 1 else self._scene.edge_labels[edge] if tensors else ""
+        if tensors > 1:
+            return (f"×{tensors}",)
+        text = self._scene.edge_labels[edge] if tensors else ""
         return (text,) if text else ()
 
     def _names(self, item: int) -> Iterator[Label]:
@@ -582,10 +610,8 @@ class _Painter:
             rim=colors.fill,
             bold=True,
         )
-        note, left = (
-            self._notes[item],
-            x + _PADDING + text_width(text) * TEXT * _BOLD + _BEFORE_NOTE,
-        )
+        note = self._notes[item]
+        left = x + _PADDING + text_width(text) * TEXT * _BOLD + _BEFORE_NOTE
         width = text_width(note) * SMALL
         for line in self._header_lines.get(item, ()):
             if left - _BESIDE_LINES < line < left + width + _BESIDE_LINES:
@@ -630,7 +656,11 @@ def _count_place(box: Area, members: int) -> Area:
 class _LabelPlaces:
     """The free places for labels of lines; boxes and lines are sought in a label's bands."""
 
-    _BAND, _HEIGHT, _ROOM, _BESIDE = 256.0, 15.0, 16.0, 3.0
+    # Pixels
+    _BAND = 256.0  # height of a band
+    _HEIGHT = 15.0  # of a label
+    _ROOM = 16.0  # that the piece of a line has beyond its label
+    _BESIDE = 3.0  # between a line and the label beside it
 
     def __init__(self, scene: Scene) -> None:
         starts = scene.route_start.astype(np.int64)
@@ -693,10 +723,8 @@ class _LabelPlaces:
         (x1, y1), (x2, y2) = piece
         x, y, across, down = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1), abs(y2 - y1)
         half, low = wide / 2, self._HEIGHT / 2
-        lying, standing = (
-            (x - half, y - low, x + half, y + low),
-            (x - low, y - half, x + low, y + half),
-        )
+        lying = (x - half, y - low, x + half, y + low)
+        standing = (x - low, y - half, x + low, y + half)
         lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
         if lies and self._is_free(edge, lying, source):
             return lying, False
@@ -840,17 +868,8 @@ def _legend(
     def write(text: str, *, bold: bool = False, faint: bool = False) -> None:
         nonlocal x
         cut = shorten(text, max(end - x, 0.0) / SMALL / _BOLD)
-        shapes.append(
-            Label(
-                x,
-                y,
-                cut,
-                SMALL,
-                theme.tints[0].faint if faint else theme.text,
-                middle=False,
-                bold=bold,
-            )
-        )
+        color = theme.tints[0].faint if faint else theme.text
+        shapes.append(Label(x, y, cut, SMALL, color, middle=False, bold=bold))
         x += text_width(cut) * SMALL * _BOLD + _LEGEND_GAP
 
     def begin_row(wide: float) -> None:

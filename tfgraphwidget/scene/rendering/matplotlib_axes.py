@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
 
 _DPI = 100.0
+_POINTS_PER_INCH = 72.0
 _RESOLUTION = 2.0  # pixels of a saved PNG per pixel of the screen
 _COLORS = 64  # of a small PNG, which is a quarter of the size then
 _LARGEST = 300.0  # inches; matplotlib's image writers stop at 65,536 pixels
@@ -103,13 +104,12 @@ def draw(
     display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area
     if ax is None:
-        shrink = min(
-            1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5
-        )
+        longest_side = _LARGEST * _DPI / max(width, height)
+        most_pixels = (_MOST_PIXELS / (width * height)) ** 0.5
+        shrink = min(1.0, longest_side, most_pixels)
         size = (width * shrink / _DPI, height * shrink / _DPI)
-        ax = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background).add_axes(
-            (0.0, 0.0, 1.0, 1.0), axes_class=GraphAxes
-        )
+        figure = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0), axes_class=GraphAxes)
     _check(ax)
     ax.set_xlim(left, left + width)
     ax.set_ylim(top + height, top)
@@ -118,7 +118,8 @@ def draw(
     # Text and lines are sized in points; this is how many points a pixel of the scene takes on
     # these axes, once they have the scene's proportions.
     extent = ax.get_window_extent()
-    point = 72.0 / ax.figure.dpi * min(extent.width / width, extent.height / height)
+    dots_per_pixel = min(extent.width / width, extent.height / height)
+    point = _POINTS_PER_INCH / ax.figure.dpi * dots_per_pixel
     fonts = _fonts()
     for layer, (_, shapes) in enumerate(groupby(display.shapes, type)):
         _add_shapes(ax, list(shapes), point, 1.0 + layer, fonts)
@@ -198,11 +199,7 @@ def _add_shapes(
     if lines:
         _add_polylines(ax, lines, point, layer)
     if triangles:
-        paths, fills = (
-            [Path(shape.points) for shape in triangles],
-            [shape.fill for shape in triangles],
-        )
-        ax.add_collection(PathCollection(paths, facecolors=fills, edgecolors="none", zorder=layer))
+        _add_filled(ax, [(shape.points, shape.fill) for shape in triangles], layer)
     labels = [shape for shape in shapes if isinstance(shape, Label)]
     if plates := [_plate(label) for label in labels if label.rim and label.middle]:
         _add_boxes(ax, plates, point, layer)
@@ -214,15 +211,23 @@ def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> No
     ax.add_collection(
         PathCollection(
             [_outline(box) for box in boxes],
-            facecolors=[to_rgba(box.fill, box.alpha) if box.fill else "none" for box in boxes],
-            edgecolors=[to_rgba(box.line, box.alpha) if box.line else "none" for box in boxes],
+            facecolors=[_color(box.fill, box.alpha) for box in boxes],
+            edgecolors=[_color(box.line, box.alpha) for box in boxes],
             linewidths=[box.thick * point for box in boxes],
-            linestyles=[
-                (0, tuple(d / box.thick for d in box.dash)) if box.dash else "-" for box in boxes
-            ],
+            linestyles=[_line_style(box) for box in boxes],
             zorder=layer,
         )
     )
+
+
+def _color(color: str, alpha: float) -> Any:
+    """A color with its opacity, as matplotlib takes it; "none" for ""."""
+    return to_rgba(color, alpha) if color else "none"
+
+
+def _line_style(shape: Box | Polyline) -> Any:
+    """The dashes of a line, whose lengths matplotlib counts in widths of the line."""
+    return (0, tuple(length / shape.thick for length in shape.dash)) if shape.dash else "-"
 
 
 def _plate(label: Label) -> Box:
@@ -234,59 +239,63 @@ def _plate(label: Label) -> Box:
 
 
 def _outline(box: Box) -> Path:
-    x, y, w, h = box.place
-    r = min(box.radius, w / 2, h / 2)
-    corners = [
-        ((x + w - r, y), (x + w, y), (x + w, y + r)),
-        ((x + w, y + h - r), (x + w, y + h), (x + w - r, y + h)),
-        ((x + r, y + h), (x, y + h), (x, y + h - r)),
-        ((x, y + r), (x, y), (x + r, y)),
-    ]
-    points = [(x + r, y), *(point for corner in corners for point in corner), (x + r, y)]
+    """The border of a box, clockwise from its upper left: a side, then its round corner."""
+    left, top, width, height = box.place
+    right, bottom = left + width, top + height
+    r = min(box.radius, width / 2, height / 2)
+    start = (left + r, top)
+    upper_right = (right - r, top), (right, top), (right, top + r)
+    lower_right = (right, bottom - r), (right, bottom), (right - r, bottom)
+    lower_left = (left + r, bottom), (left, bottom), (left, bottom - r)
+    upper_left = (left, top + r), (left, top), start
+    side_and_corner = [Path.LINETO, Path.CURVE3, Path.CURVE3]
     return Path(
-        points, [Path.MOVETO, *([Path.LINETO, Path.CURVE3, Path.CURVE3] * 4), Path.CLOSEPOLY]
+        [start, *upper_right, *lower_right, *lower_left, *upper_left, start],
+        [Path.MOVETO, *(side_and_corner * 4), Path.CLOSEPOLY],
     )
 
 
 def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float, layer: float) -> None:
     ax.add_collection(
         PathCollection(
-            [_round(line.points, line.corner) for line in lines],
+            [_with_round_corners(line.points, line.corner) for line in lines],
             facecolors="none",
-            edgecolors=[to_rgba(line.line, line.alpha) for line in lines],
+            edgecolors=[_color(line.line, line.alpha) for line in lines],
             linewidths=[line.thick * point for line in lines],
-            linestyles=[
-                (0, tuple(d / line.thick for d in line.dash)) if line.dash else "-"
-                for line in lines
-            ],
+            linestyles=[_line_style(line) for line in lines],
             capstyle="butt",
             zorder=layer,
         )
     )
-    heads = [
-        (Path(line.head), to_rgba(line.line, line.alpha)) for line in lines if line.head is not None
-    ]
+    heads = [(line.head, _color(line.line, line.alpha)) for line in lines if line.head is not None]
     if heads:
-        paths, colors = zip(*heads, strict=True)
-        ax.add_collection(PathCollection(paths, facecolors=colors, edgecolors="none", zorder=layer))
+        _add_filled(ax, heads, layer)
 
 
-def _round(line: Points, radius: float) -> Path:
+def _add_filled(ax: Axes, areas: Sequence[tuple[Points, Any]], layer: float) -> None:
+    """Areas without a border, by their corners and colors."""
+    paths = [Path(corners) for corners, _ in areas]
+    colors = [color for _, color in areas]
+    ax.add_collection(PathCollection(paths, facecolors=colors, edgecolors="none", zorder=layer))
+
+
+def _with_round_corners(line: Points, radius: float) -> Path:
+    """The path of a line; a corner between two short pieces takes at most half of each."""
     points, codes = [line[0]], [Path.MOVETO]
     for before, corner, after in zip(line, line[1:], line[2:], strict=False):
-        a, b = before - corner, after - corner
-        cut = min(radius, float(np.hypot(*a)) / 2, float(np.hypot(*b)) / 2)
-        points += [
-            corner + a / max(np.hypot(*a), 1e-9) * cut,
-            corner,
-            corner + b / max(np.hypot(*b), 1e-9) * cut,
-        ]
+        back, ahead = before - corner, after - corner
+        length_back, length_ahead = float(np.hypot(*back)), float(np.hypot(*ahead))
+        cut = min(radius, length_back / 2, length_ahead / 2)
+        start = corner + back / max(length_back, 1e-9) * cut
+        end = corner + ahead / max(length_ahead, 1e-9) * cut
+        points += [start, corner, end]
         codes += [Path.LINETO, Path.CURVE3, Path.CURVE3]
     return Path([*points, line[-1]], [*codes, Path.LINETO])
 
 
 def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequence[str]) -> None:
-    around = label.rim and not label.middle
+    has_rim = label.rim and not label.middle  # else it has a plate
+    rim = [withStroke(linewidth=4 * point, foreground=label.rim)] if has_rim else None
     ax.text(
         label.x,
         label.y,
@@ -303,5 +312,5 @@ def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequen
         zorder=layer,
         parse_math=False,
         clip_on=True,
-        path_effects=[withStroke(linewidth=4 * point, foreground=label.rim)] if around else None,
+        path_effects=rim,
     )

@@ -395,9 +395,10 @@ def _is_kind(kind: Kind, value: object) -> bool:
         return isinstance(value, str | bytes)
     if kind == "type":
         return _is_dtype(value)
-    sizes = list(value) if isinstance(value, list | tuple) else [False] if value is not None else []
-    return all(
-        size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in sizes
+    if value is None:  # a shape of unknown rank
+        return True
+    return isinstance(value, list | tuple) and all(
+        size is None or (isinstance(size, int) and not isinstance(size, bool)) for size in value
     )
 
 

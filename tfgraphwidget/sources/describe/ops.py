@@ -15,8 +15,8 @@ from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shape_functions import shape_from_proto
 from tfgraphwidget.tf_types import AttrValue, NodeDef, TensorProto, TensorShapeProto
 
-_LONGEST = 200
-_MOST_SHOWN = 16
+_LONGEST = 200  # characters of a value
+_MOST_SHOWN = 16  # elements of a constant
 _UNREADABLE = "unreadable"
 # Kinds of AttrValue; a tensor is set by `set_constant`.
 _NOT_SETTABLE = (None, "func", "placeholder", "tensor")
@@ -56,18 +56,15 @@ class OpDescription:
 def describe_op(index: GraphIndex, i: int) -> OpDescription:
     """Describe an op: its device, tensors and attributes; what the file lacks is "unknown"."""
     node = index.nodes[i]
-    sources = index.input_tensors(i)
     consumers = _consumers(index, i)
+    inputs = [_tensor(index, op, port, [index.names[op]]) for op, port in index.input_tensors(i)]
+    outputs = [
+        _tensor(index, i, port, consumers.get(port, [])) for port in range(len(index.dtypes(i)))
+    ]
     return OpDescription(
         device=node.device,
-        inputs=tuple(
-            _tensor(index, op, port, index.dtypes(op)[port], [index.names[op]])
-            for op, port in sources
-        ),
-        outputs=tuple(
-            _tensor(index, i, port, dtype, consumers.get(port, []))
-            for port, dtype in enumerate(index.dtypes(i))
-        ),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
         control_inputs=tuple(index.names[c] for c in index.control_lists[i]),
         attributes=tuple(_attribute(name, value) for name, value in sorted(node.attr.items())),
         value=_value(node) if index.types[i] in CONSTANTS else "",
@@ -91,11 +88,10 @@ def _value(node: NodeDef) -> str:
     return text if len(text) < _LONGEST else ""
 
 
-def _tensor(
-    index: GraphIndex, op: int, port: int, dtype: str, peers: list[str]
-) -> TensorDescription:
-    shape = shape_text(index.shape(op, port))
-    return TensorDescription(f"{index.names[op]}:{port}", dtype or "unknown", shape, tuple(peers))
+def _tensor(index: GraphIndex, op: int, port: int, peers: list[str]) -> TensorDescription:
+    """A tensor with the ops at its other end: its producer, or its consumers."""
+    name, dtype = f"{index.names[op]}:{port}", index.dtypes(op)[port] or "unknown"
+    return TensorDescription(name, dtype, shape_text(index.shape(op, port)), tuple(peers))
 
 
 def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:

@@ -267,24 +267,29 @@ def _open(
     source.title = str(header["title"])
     source.notices += tuple(header.get("notices", ()))
     edits = root / ArchiveEntry.EDITS.value
+    expected = {name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()}
+    if is_other_checkpoint:
+        values, removed = {}, {}
+    else:
+        values = _tensors(stored, header["variables"])
+        removed = _tensors(stored, header.get("removed", {}))
+    tables = {
+        op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
+        for op, (keys, contents) in header["tables"].items()
+    }
     current = partial(_open_current, open_graph, source.title, where)
     source.saved_editor = SavedEditor(
         edits=json.loads(edits.read_bytes()) if edits.is_file() else (),
-        expected={
-            name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()
-        },
+        expected=expected,
         path=_texts(header["path"]),
         boundary=(_texts(header["inputs"]), _texts(header["outputs"])),
         selected=_texts(header["selected"]),
         constants=header.get("constants"),
         renamed=_names(header.get("renamed", {})),
         renamed_now=_names(header.get("renamed_now", {})),
-        values={} if is_other_checkpoint else _tensors(stored, header["variables"]),
-        removed={} if is_other_checkpoint else _tensors(stored, header.get("removed", {})),
-        tables={
-            op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
-            for op, (keys, contents) in header["tables"].items()
-        },
+        values=values,
+        removed=removed,
+        tables=tables,
         iterators=_tensors(stored, header["iterators"]),
         pairs={title: _names(names) for title, names in header.get("pairs", {}).items()},
         current=current if has_opened else None,

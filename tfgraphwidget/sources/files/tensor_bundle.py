@@ -277,7 +277,10 @@ def as_array(value: object) -> np.ndarray:
 
 def _dtype_number(array: np.ndarray) -> Any:
     dtype = array.dtype
-    name = "string" if dtype.hasobject else dtype.names[0] if dtype.names else dtype.name
+    if dtype.hasobject:
+        name = "string"
+    else:
+        name = dtype.names[0] if dtype.names else dtype.name
     number = next((number for number, each in tf_protos.dtype_names().items() if each == name), 0)
     if not number:
         raise TypeError(f"TensorFlow has no dtype {name!r}.")

@@ -319,7 +319,9 @@ class _Ports:
         while rest and name not in self._nodes and f"{name}:{rest[0]}" in self._colons:
             name = f"{name}:{rest.pop(0)}"
         last = rest[-1] if rest else ""
-        offset = 0 if not last.isdecimal() else int(last) if len(last) < 6 else MOST_OUTPUTS
+        offset = 0
+        if last.isdecimal():
+            offset = int(last) if len(last) < 6 else MOST_OUTPUTS
         if name not in self._nodes or not rest or rest[0].isdecimal():
             return name, offset
         if name not in self._starts:
@@ -448,14 +450,11 @@ def _state_of(caller: GraphIndex, op: int, port: int) -> int | None:
         if not sources:
             return op if _holds_state(caller, op, port) else None
         kind = caller.types[op]
-        slot = (
-            0
-            if kind in FIRST_INPUT_FORWARDING
-            else port
-            if kind in PORTWISE_FORWARDING
-            else len(sources)
-        )
-        if slot >= len(sources):
+        if kind in FIRST_INPUT_FORWARDING:
+            slot = 0
+        elif kind in PORTWISE_FORWARDING and port < len(sources):
+            slot = port
+        else:
             return None
         op, port = sources[slot], int(caller.ports[caller.inputs.start[op] + slot])
     return None

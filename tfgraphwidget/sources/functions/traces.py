@@ -19,7 +19,7 @@ from tfgraphwidget.tensorflow_modules import lazy_class, tf
 from tfgraphwidget.tf_internals import FuncGraph, Function, flatten_with_paths, traces
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction
 
-_MOST_LISTED = 5
+_MOST_LISTED = 5  # traces in a message
 FUNCTION = Function
 CONCRETE = lazy_class("tensorflow.types.experimental", "ConcreteFunction")
 
