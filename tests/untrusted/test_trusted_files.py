@@ -124,3 +124,33 @@ def test_a_file_that_a_table_names_is_copied_if_the_graph_is_trusted(canary: Can
     assert canary.leaks() == []
     tgw.edit(path, trusted=True).save(canary.saved / "again/", ["x:0"], ["y:0"], verify=False)
     assert canary.leaks() == ["again/assets/secret.txt"]
+
+
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_function_that_fills_a_table_from_a_file_is_not_called(
+    tmp_path: Path, is_trusted: bool
+) -> None:
+    words = tmp_path / "elsewhere" / "words.txt"
+    words.parent.mkdir()
+    words.write_text("a\n")
+    (tmp_path / "model").mkdir()
+
+    @tf.function(autograph=False)
+    def fill(table: Any) -> Any:
+        tf.raw_ops.InitializeTableFromTextFileV2(
+            table_handle=table, filename=str(words), key_index=-2, value_index=-1
+        )
+        return tf.constant(1)
+
+    with tf.Graph().as_default() as graph:
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="t")
+        filled = fill(table)
+        size = tf.raw_ops.LookupTableSizeV2(table_handle=table)
+    path = tmp_path / "model" / "graph.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(path, trusted=is_trusted)
+    assert editor.session.run(size.name) == 0, "opening calls it in no case"
+    assert any("is empty in the editor's session" in notice for notice in editor.source.notices)
+    if is_trusted:
+        editor.session.run(filled.name)
+        assert editor.session.run(size.name) == 1

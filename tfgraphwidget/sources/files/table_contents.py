@@ -40,7 +40,8 @@ from tfgraphwidget.sources.files.assets import loading_ops
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.tf_types import MetaGraphDef
 
-_FILLS_TABLE = re.compile(r"InitializeTable|LookupTableImport")
+# Not those that read a file.
+_FILLS_TABLE = re.compile(r"(InitializeTable|LookupTableImport)(V2)?")
 _QUIET = CONSTANTS | IN_PLACE_OF_CALLS
 
 
@@ -135,7 +136,7 @@ def _calls_that_fill(index: GraphIndex, tables: Collection[int]) -> Iterator[int
         if index.types[op] not in FUNCTION_CALLS or len(called) != 1:
             continue
         types = {node.op for node in index.extras.function(called[0].function).node_def}
-        fills = {kind for kind in types if _FILLS_TABLE.match(kind)}
+        fills = {kind for kind in types if _FILLS_TABLE.fullmatch(kind)}
         inputs = {index.types[i] for i in index.input_lists[op] if i not in tables}
         if fills and types - fills <= _QUIET and inputs <= CONSTANTS:
             yield op
