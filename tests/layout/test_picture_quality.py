@@ -33,7 +33,7 @@ REAL = {
     "deepmd/source/tests/infer/deeppot.pbtxt": (10, 0.07),
     "deepmd/source/tests/infer/deepspin.pbtxt": (33, 0.12),
     "deepmd/source/tests/infer/deeppolar_new.pbtxt": (20, 0.03),
-    "deepmd/source/tests/infer/virtual_type.pbtxt": (22, 0.16),
+    "deepmd/source/tests/infer/virtual_type.pbtxt": (25, 0.16),
     "deepmd/source/tests/infer/fparam_aparam.pbtxt": (24, 0.13),
     "deepmd/source/lmp/tests/lrmodel.pbtxt": (17, 0.04),
     "deepmd/source/tests/infer/pairwise_dprc.pbtxt": (206, 0.29),

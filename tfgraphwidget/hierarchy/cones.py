@@ -11,11 +11,14 @@ which read everything again, do not count as readers.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
+
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import HOPELESS, MANY, add_feeders, topological_order
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import UP_TO, Outline, SiblingGroup
@@ -59,24 +62,26 @@ def find_cones(
         A group for each op that others lead to and to nothing else.
     """
     nodes = len(outline)
-    is_box = _find_boxes(facts, outline)
     fed = facts.depends_on_input & (facts.constant_kind == NONE)
     joining = fed & np.isin(facts.family, _JOINING)
     may = np.concatenate([outline.count(joining) == outline.count(fed), joining])
     may[:nodes] &= outline.members == 0
     edges = sibling_edges(index, outline)
-    may &= is_box & ~edges.leaves
-    network = edges.without_training(outline)
+    may &= ~edges.leaves
     is_fed = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
     lines = data_flow(index, is_fed, edges)
-    parts: list[list[int]] = []
-    for container in np.flatnonzero(crowded).tolist():
-        boxes = np.flatnonzero(is_box & (edges.around == container)).tolist()
-        tips = {thing for thing in boxes if _name(index, outline, thing) in index.ids}
-        cones = keep_acyclic(_cones(boxes, tips, may, network, lines), lines, len(may))
-        # Where gradients lead back into a cone, they count as readers.
-        may[[thing for cone in cones for thing in cone]] = False
-        parts += cones + _cones(boxes, tips, may, edges, lines)
+    boxes = np.flatnonzero(_find_boxes(facts, outline) & crowded[edges.around])
+    crowds = _Crowds(boxes.tolist(), edges.around, lines)
+    crowds.tips = {thing for thing in crowds.boxes if _name(index, outline, thing) in index.ids}
+
+    network = edges.without_training(outline)
+    cones = crowds.cones(may, network)
+    parts = keep_acyclic(cones, lines, len(may))
+    # Where gradients lead back into a cone, they count as readers.
+    crowds.tips = {*chain.from_iterable(cones)}.difference(chain.from_iterable(parts))
+    is_left = np.zeros_like(may)
+    is_left[list(crowds.tips)] = True
+    parts += crowds.cones(may & is_left, edges)
     is_value = np.concatenate([np.zeros(nodes, dtype=bool), facts.constant_kind > NONE])
     wholes = add_feeders(parts, network, is_value)
     groups = [
@@ -86,30 +91,48 @@ def find_cones(
     return [group for group in groups if group.name not in outline.ids]
 
 
-def _cones(
-    boxes: list[int], tips: set[int], may: Mask, edges: SiblingEdges, lines: Lines
-) -> list[list[int]]:
-    """The cones of a container, each with its tip first: as small as makes it no crowd."""
-    readers: dict[int, set[int]] = {}
-    is_joined = may[edges.source]
-    source, target = edges.source[is_joined], edges.target[is_joined]
-    for thing, reader in zip(source.tolist(), target.tolist(), strict=True):
-        readers.setdefault(thing, set()).add(reader)
-    order = [thing for thing in topological_order(boxes, lines)[::-1] if thing in readers]
-    cones: dict[int, list[int]] = {}
-    for deepest in _DEPTHS:
+class _Crowds:
+    """The boxes of crowded containers, in an order in which each comes after its consumers."""
+
+    def __init__(self, boxes: list[int], around: Ints, lines: Lines) -> None:
+        self.boxes = boxes
+        self.tips: set[int] = set()
+        self._around = dict(zip(boxes, around[boxes].tolist(), strict=True))
+        inner = np.isin(lines[0], boxes) & np.isin(lines[1], boxes)
+        self._order = topological_order(boxes, (lines[0][inner], lines[1][inner]))[::-1]
+
+    def cones(self, may: Mask, edges: SiblingEdges) -> list[list[int]]:
+        """The cones of things that may join others, each with its tip first, as small as leaves few
+        boxes in the container.
+        """
+        readers: dict[int, set[int]] = {}
+        is_joined = may[edges.source]
+        source, target = edges.source[is_joined], edges.target[is_joined]
+        for thing, reader in zip(source.tolist(), target.tolist(), strict=True):
+            readers.setdefault(thing, set()).add(reader)
+        order = [thing for thing in self._order if thing in readers]
+        count = Counter(self._around.values())
+        cones: dict[int, list[int]] = {}
+        for deepest in _DEPTHS:
+            tip_of = self._tips(order, readers, deepest)
+            joined = Counter(self._around[thing] for thing in tip_of)
+            few = {container for container in count if count[container] - joined[container] <= _FEW}
+            for thing, tip in tip_of.items():
+                if self._around[thing] in few or deepest == _DEPTHS[-1]:
+                    cones.setdefault(tip, [tip]).append(thing)
+            order = [thing for thing in order if self._around[thing] not in few]
+        return [*cones.values()]
+
+    def _tips(self, order: list[int], readers: dict[int, set[int]], deepest: int) -> dict[int, int]:
+        """For each thing the only tip that it leads to, if it is no further from it than that."""
         tip_of: dict[int, int] = {}
         depth: dict[int, int] = {}
-        for thing in order:  # each after its consumers
+        for thing in order:
             led_to = {tip_of.get(reader, reader) for reader in readers[thing]}
             below = 1 + max(depth.get(reader, 0) for reader in readers[thing])
-            if len(led_to) == 1 and led_to <= tips and below <= deepest:
+            if len(led_to) == 1 and led_to <= self.tips and below <= deepest:
                 tip_of[thing], depth[thing] = led_to.pop(), below
-        if len(boxes) - len(tip_of) <= _FEW:
-            break
-    for thing, tip in tip_of.items():
-        cones.setdefault(tip, [tip]).append(thing)
-    return [*cones.values()]
+        return tip_of
 
 
 def _name(index: GraphIndex, outline: Outline, thing: int) -> str:

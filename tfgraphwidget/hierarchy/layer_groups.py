@@ -169,6 +169,8 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     trains, network_edges = outline.trains, edges.without_training(outline)
     is_flow = ~is_input[lines[0]] & (trains[lines[0]] | ~trains[lines[1]])
     flow = lines[0][is_flow], lines[1][is_flow]
+    by_container = np.argsort(edges.around[flow[0]], kind="stable")
+    containers = edges.around[flow[0]][by_container]
     for container in crowded:
         named = [block for block in blocks if block.container == container]
         in_names = sum(len(block.boxes) for block in named)
@@ -179,8 +181,15 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
             for thing, name in words[container].items()
             if not is_input[thing] and not trains[thing]
         }
+        first, stop = np.searchsorted(containers, (container, container + 1))
+        here = by_container[first:stop]
         parts = _group_between_bottlenecks(
-            container, network, boxes, is_activation, network_edges, flow
+            container,
+            network,
+            boxes,
+            is_activation,
+            network_edges,
+            (flow[0][here], flow[1][here]),
         )
         between = _select_acyclic(parts, edges, lines, count)
         if sum(len(block.boxes) for block in between) > _FAR_MORE * in_names:
