@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
 
 from tests.hierarchy.test_repeats import boxes
+from tfgraphwidget.graph.index import build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -94,6 +97,21 @@ def test_gradients_that_lead_back_are(graph):
     ops["force"] = "Mul gradients/Reshape_11_grad/Reshape Reshape_11"
     ops["o_force"] = "MatMul force force"
     assert is_acyclic(build_visible_graph(graph(ops), ViewSpec()))
+
+
+@pytest.mark.parametrize("scope", ["… net", "… ", "a… b/… "])
+def test_names_of_a_stranger_that_look_like_those_of_boxes_do_no_harm(scope):
+    nodes = [SimpleNamespace(name="… act_3", op="Placeholder", attr={}, input=[], device="")]
+    for name, text in reshapes(12).items():
+        op_type, *read = text.split()
+        inputs = [f"{scope}/{source}" for source in read]
+        nodes.append(
+            SimpleNamespace(name=f"{scope}/{name}", op=op_type, attr={}, input=inputs, device="")
+        )
+    index = build(nodes)
+    outline = outline_of(index)[0]
+    assert outline.cones.any()
+    assert is_acyclic(build_visible_graph(index, ViewSpec(frozenset(outline.names))))
 
 
 def test_a_loop_has_no_tip(graph):

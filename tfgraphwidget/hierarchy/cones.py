@@ -88,7 +88,9 @@ def find_cones(
         _group(index, outline, part, {*whole} - {*part})
         for part, whole in zip(parts, wholes, strict=True)
     ]
-    return [group for group in groups if group.name not in outline.ids]
+    return [
+        group for group in groups if group.name not in outline.ids and group.name not in index.ids
+    ]
 
 
 class _Crowds:

@@ -49,7 +49,7 @@ class _Expansion:
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
-        # What is a crowd without cones is one to open with them.
+        # Cones do not make a container small enough to open: their ops count one by one.
         cones = np.flatnonzero(tree.cones)
         np.add.at(self.inner, tree.parent[cones], tree.members[cones] - 1)
         stays_closed = (tree.part > 0) | tree.holds_metrics

@@ -333,7 +333,8 @@ def _family(
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
     for node in np.flatnonzero(outline.cones).tolist():
-        chief[node] = index.ids[outline.names[node].replace(UP_TO, "")]
+        label = outline.labels[node]
+        chief[node] = index.ids.get(outline.prefix(node) + label, index.ids.get(label, -1))
     family = np.where(layers > 0, FAMILIES.index("linear"), 0).astype(np.uint8)
     scopes_with_chief = np.flatnonzero(chief >= 0)
     family[scopes_with_chief] = facts.family[chief[scopes_with_chief]]

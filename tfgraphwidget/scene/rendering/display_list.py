@@ -848,7 +848,7 @@ def _shorten_to(text: str, room: float, size: float) -> str:
 
 
 def _note_in(note: str, room: float) -> str:
-    """A note in a box. Where FLOPs or bytes have no room, they lose the unit, no digit."""
+    """Fit the note of a box: text is cut, FLOPs and bytes lose their unit or are left out."""
     number = _NUMBER.match(note)
     if number is None:
         return _shorten_to(note, room, SMALL)

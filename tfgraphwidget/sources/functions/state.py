@@ -66,7 +66,7 @@ class _State:
         return None
 
     def operation(self, name: str) -> tf.Operation | None:  # noqa: ARG002
-        """None: there is no op `name` of a FuncGraph."""
+        """Return None: without a FuncGraph there is no `tf.Operation`."""
         return None
 
     def tensor_name(self, tensor: tf.Tensor) -> str | None:  # noqa: ARG002
