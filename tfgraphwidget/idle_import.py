@@ -17,7 +17,7 @@ _MODULES = (
     "tfgraphwidget.editor.graph_editor",
     "tfgraphwidget.widget.widget",
     "tfgraphwidget.scene.rendering.svg_text",
-    "tfgraphwidget.scene.rendering.matplotlib_axes",
+    "tfgraphwidget.scene.rendering.notebook_png",
 )
 _DELAY = 0.05  # seconds, so that the result of the cell is shown before
 

@@ -174,11 +174,12 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         pictures: dict[str, str] = {}
         if scene := self._scene_of_at_most(_MOST_IN_SVG):
             pictures["image/svg+xml"] = svg(scene, paint=self._core.paint(scene))
-        scene = self._scene_of_at_most(_MOST_IN_PNG)
+        if scene and len(scene) > _MOST_IN_PNG:
+            scene = self._scene_of_at_most(_MOST_IN_PNG)
         if scene and not missing_package("matplotlib"):
-            from tfgraphwidget.scene.rendering import matplotlib_axes
+            from tfgraphwidget.scene.rendering import notebook_png
 
-            png = matplotlib_axes.small_png(scene, paint=self._core.paint(scene))
+            png = notebook_png.png(scene, paint=self._core.paint(scene))
             pictures["image/png"] = b64encode(png).decode()
         return pictures
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _DPI = 100.0
 _POINTS_PER_INCH = 72.0
 _RESOLUTION = 2.0  # pixels of a saved PNG per pixel of the screen
-_COLORS = 64  # of a small PNG, which is a quarter of the size then
 _LARGEST = 300.0  # inches; matplotlib's image writers stop at 65,536 pixels
 _MOST_PIXELS = 12.5e6  # of the scene: 200 MB while it is drawn
 # Those of browsers, where they are installed; then matplotlib's own.
@@ -149,19 +148,14 @@ def write(
         figure.savefig(file, facecolor=figure.get_facecolor(), format=kind, dpi=_DPI * _RESOLUTION)
 
 
-def small_png(scene: Scene, *, paint: Paint | None = None) -> bytes:
-    """A PNG for the file of a notebook: as large as on the screen, in few colors."""
+def pixels(scene: Scene, *, paint: Paint | None = None) -> Image.Image:
+    """A picture as large as on the screen."""
     figure = draw(scene, paint=paint).get_figure(root=True)
     assert figure is not None
     canvas: Any = FigureCanvasAgg(figure)  # matplotlib gives its methods no types
     with _without_missing_letters():
         canvas.draw()
-    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    file = io.BytesIO()
-    pixels.quantize(_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
-        file, "png"
-    )
-    return file.getvalue()
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
 @contextmanager
