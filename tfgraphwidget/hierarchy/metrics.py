@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tfgraphwidget.graph import CHECKS, GraphIndex, reach, rows_of, updates_variable
+from tfgraphwidget.graph import CHECKS, GraphIndex, distinct, reach, rows_of, updates_variable
 from tfgraphwidget.hierarchy.op_facts import (
     CAPTURED,
     STORED,
@@ -123,7 +123,7 @@ def _lead_to_others(
     of_shapes = ~facts.is_compute & ~np.isin(facts.family, STORED)
     is_last = is_fed & ~stores & ~of_shapes & (np.diff(index.consumers.start) == 0)
     end, waiting = index.control_consumers.owner, index.control_consumers.values
-    for op in np.unique(end[is_last[end]]).tolist():
+    for op in distinct(end[is_last[end]]).tolist():
         is_last[op] = index.dtypes(op)[:1] != ("bool",)
     is_edge = is_last[end] & is_fed[waiting]
     is_last[end[is_edge]] = False

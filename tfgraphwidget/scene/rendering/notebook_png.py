@@ -31,6 +31,8 @@ from tfgraphwidget.scene.rendering.display_list import (
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
 
+Image.preinit()  # 20 ms, at once: a kernel imports this module before a cell is run
+
 _TWICE = 2  # pixels drawn for each pixel of the picture, in both directions
 _COLORS = 128  # of the file, which is a third of the size then
 _APART = 2  # pixels, in both directions, between those by which the colors are chosen
