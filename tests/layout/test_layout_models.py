@@ -12,6 +12,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.layout.checks import crossed, fill, loose, outside, overlaps
 from tests.layout.exact import assert_sound
+from tests.layout.quality import lines_of
 from tests.layout.test_alike import assert_alike
 from tests.layout.test_layout import assert_sound as assert_placed_well
 from tests.layout.test_layout_stable import TRACKS, assert_stays, walk
@@ -61,6 +62,8 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     assert outside(shown, positions) == []
     bad, pieces = crossed(shown, positions)
     assert bad <= 0.001 * pieces
+    steps = [np.abs(np.diff(line, axis=0)).min(axis=1) for line in lines_of(positions)]
+    assert np.concatenate(steps).max() < 0.001  # each piece is level or upright
     assert fill(shown, positions) >= LEAST_FILLED[name]
     width, height = positions.box[0, 2:].tolist()
     # seq2seq's training is deep, and too many lines pass through it for columns.

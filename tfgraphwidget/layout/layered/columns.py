@@ -188,7 +188,7 @@ class ColumnAssembly:
                 y = self.height - self.foot + self.under[lower_port]
                 points += [(x, y), (leave, y)]
             points.append((leave, self.height))
-        points = remove_collinear(points)
+        points = remove_collinear(_straighten(points))
         return points[::-1] if is_reversed else points
 
     def _route_over_columns(self, hyperedge: Hyperedge, start: float, end: float) -> list[Point]:
@@ -247,6 +247,17 @@ class ColumnAssembly:
         end = top[last] if last < graph.node_count else self.head + column.height
         points.append((left + x, end))
         return points
+
+
+def _straighten(points: list[Point]) -> list[Point]:
+    """The points of an edge without the slant of what does not bend, by which lines that leave a
+    box together would cross.
+    """
+    straight = points[:1]
+    for x, y in points[1:]:
+        x_above, _ = straight[-1]
+        straight.append((x_above if abs(x - x_above) < SAME_X else x, y))
+    return straight
 
 
 def _by_port(x: dict[int, float]) -> tuple[float, ...]:
