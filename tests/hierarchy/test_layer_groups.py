@@ -68,7 +68,7 @@ def test_without_folding_layers_stay_apart(graph):
     assert not outline_of(index, fold=False)[0].blocks.any()
 
 
-def test_names_that_say_nothing_of_what_belongs_together_are_left_alone(graph):
+def test_where_names_say_nothing_of_what_belongs_together_the_order_does(graph):
     """Keras' own names: all convolutions begin alike, and none is wired to another."""
     ops, before = {"x": "Placeholder"}, "x"
     for k in range(24):
@@ -76,8 +76,11 @@ def test_names_that_say_nothing_of_what_belongs_together_are_left_alone(graph):
             ("conv", "batch_norm", "activation", "zero_pad"), TYPES, strict=True
         ):
             ops[f"net/{name}_{k}"], before = f"{op_type} {before}", f"net/{name}_{k}"
-    outline = outline_of(graph(ops | {"y": f"Softmax {before}"}))[0]
-    assert not (outline.blocks & ~outline.cones).any()
+    index = graph(ops | {"y": f"Softmax {before}"})
+    outline = outline_of(index)[0]
+    for k in range(24):
+        layer = outline.ops(outline.ids[f"net/… zero_pad_{k}"]).tolist()
+        assert {index.names[op].rpartition("_")[2] for op in layer} == {str(k)}
 
 
 def test_what_lies_between_two_members_keeps_them_from_being_a_block(graph):

@@ -12,12 +12,13 @@ only ("activation_11") is a part of it; a block with anything else between its m
 Where it groups far more of the boxes, the graph decides: what lies between two bottlenecks, boxes
 through which all data flows, is a group. So the branches of an Inception block,
 which begin at one box and end at the concatenation, are "… mixed3". What is fed lies beside the
-flow: labels go to the loss, and a flag of training to each layer.
+flow: labels go to the loss, and a flag of training to each layer. Where there are no bottlenecks
+either, what a loop of Python has made again and again is grouped step by step (`steps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import chain, groupby, pairwise, takewhile
@@ -27,8 +28,13 @@ import numpy as np
 from tfgraphwidget.graph import GraphIndex, distinct, runs_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
-from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
-from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.steps import find_steps
+from tfgraphwidget.hierarchy.structural_hash import (
+    SiblingEdges,
+    sibling_edges,
+    structural_hashes,
+)
+from tfgraphwidget.hierarchy.tree import BEGUN, TRAINS, UP_TO, Outline, SiblingGroup
 
 _ROUNDS = 3  # of adding what feeds a group, and what feeds that
 
@@ -153,7 +159,7 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     lines = data_flow(index, np.concatenate([computes, facts.depends_on_input]), edges)
     words = {container: _name_words(index, outline, container) for container in crowded}
 
-    # By names; where that groups too little, by bottlenecks.
+    # By names; where that groups too little, by bottlenecks, then by steps.
     candidates: list[_Block] = []
     for container in crowded:
         candidates += _group_by_prefix(container, words[container], boxes)
@@ -162,39 +168,78 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
 
-    no_node = np.zeros(len(outline), dtype=bool)
-    is_activation = np.concatenate([no_node, facts.family == _ACTIVATION])
-    is_input = np.concatenate([no_node, facts.family == _INPUT])
-    # Training reads everything again.
-    trains, network_edges = outline.trains, edges.without_training(outline)
-    is_flow = ~is_input[lines[0]] & (trains[lines[0]] | ~trains[lines[1]])
-    flow = lines[0][is_flow], lines[1][is_flow]
-    by_container = np.argsort(edges.around[flow[0]], kind="stable")
-    containers = edges.around[flow[0]][by_container]
+    network = _Network(index, facts, outline, edges, lines, boxes)
     for container in crowded:
-        named = [block for block in blocks if block.container == container]
-        in_names = sum(len(block.boxes) for block in named)
-        if in_names * _FAR_MORE > count[container]:
-            continue
-        network = {
-            thing: name
-            for thing, name in words[container].items()
-            if not is_input[thing] and not trains[thing]
-        }
-        first, stop = np.searchsorted(containers, (container, container + 1))
-        here = by_container[first:stop]
-        parts = _group_between_bottlenecks(
-            container,
-            network,
-            boxes,
-            is_activation,
-            network_edges,
-            (flow[0][here], flow[1][here]),
-        )
-        between = _select_acyclic(parts, edges, lines, count)
-        if sum(len(block.boxes) for block in between) > _FAR_MORE * in_names:
-            blocks = [block for block in blocks if block.container != container] + between
+        grouped = sum(len(block.boxes) for block in blocks if block.container == container)
+        for find in (network.stretches, network.steps):
+            if grouped * _FAR_MORE > count[container]:
+                break
+            parts = network.blocks(container, find(container, words[container]), words[container])
+            others = _select_acyclic(parts, edges, lines, count)
+            in_others = sum(len(block.boxes) for block in others)
+            if in_others > _FAR_MORE * grouped:
+                blocks = [block for block in blocks if block.container != container] + others
+                grouped = in_others
     return [_group(block, outline) for block in blocks]
+
+
+class _Network:
+    """The boxes of a network and the lines between them, without training, which reads all again,
+    and without what is fed.
+    """
+
+    def __init__(
+        self,
+        index: GraphIndex,
+        facts: OpFacts,
+        outline: Outline,
+        edges: SiblingEdges,
+        lines: Lines,
+        boxes: Mask,
+    ) -> None:
+        no_node = np.zeros(len(outline), dtype=bool)
+        is_input = np.concatenate([no_node, facts.family == _INPUT])
+        part = np.concatenate([outline.part, outline.op_part])
+        self._is_activation = np.concatenate([no_node, facts.family == _ACTIVATION])
+        self._boxes, self._trains = boxes, outline.trains
+        self._may_step = boxes & ~is_input & (part != TRAINS)
+        self._may_flow = boxes & ~is_input & ~self._trains
+        self._first_op = np.concatenate([outline.first, np.arange(len(index))])
+        self._color = structural_hashes(index, outline, edges)
+        self._edges = edges.without_training(outline)
+        is_flow = ~is_input[lines[0]] & (self._trains[lines[0]] | ~self._trains[lines[1]])
+        source, target = lines[0][is_flow], lines[1][is_flow]
+        by_container = np.argsort(edges.around[source], kind="stable")
+        self._lines = source[by_container], target[by_container]
+        self._containers = edges.around[self._lines[0]]
+
+    def stretches(self, container: int, things: Iterable[int]) -> list[list[int]]:
+        """What lies between bottlenecks."""
+        boxes = [thing for thing in sorted(things) if self._may_flow[thing]]
+        lines = self._lines_in(container)
+        return split_at_bottlenecks(boxes, lines, self._is_activation, _LEAST, _MOST_BETWEEN)
+
+    def steps(self, container: int, things: Iterable[int]) -> list[list[int]]:
+        """What comes again and again in the order of the graph."""
+        boxes = [thing for thing in things if self._may_step[thing]]
+        boxes.sort(key=self._first_op.__getitem__)
+        return find_steps(boxes, self._color, self._lines_in(container))
+
+    def blocks(
+        self, container: int, parts: list[list[int]], words: dict[int, tuple[str, ...]]
+    ) -> list[_Block]:
+        """Parts with what feeds them, called after the box at their end."""
+        if not parts:
+            return []
+        may = ~self._boxes & (self._edges.around == container)
+        return [
+            _Block(container, UP_TO + "_".join(words[part[-1]]), things, part)
+            for things, part in zip(add_feeders(parts, self._edges, may), parts, strict=True)
+        ]
+
+    def _lines_in(self, container: int) -> Lines:
+        first, stop = np.searchsorted(self._containers, (container, container + 1))
+        return self._lines[0][first:stop], self._lines[1][first:stop]
 
 
 def _select_acyclic(
@@ -315,25 +360,6 @@ def _select_wired(blocks: list[_Block], edges: SiblingEdges) -> list[_Block]:
     wired = np.zeros(count, dtype=bool)
     wired[edges.source[within]] = wired[edges.target[within]] = True
     return [block for block in blocks if 2 * wired[block.boxes].sum() >= len(block.boxes)]
-
-
-def _group_between_bottlenecks(
-    container: int,
-    words: dict[int, tuple[str, ...]],
-    boxes: Mask,
-    acts: Mask,
-    edges: SiblingEdges,
-    lines: Lines,
-) -> list[_Block]:
-    """The stretches between bottlenecks, called after the box at their end."""
-    parts = split_at_bottlenecks(
-        [thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN
-    )
-    whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
-    return [
-        _Block(container, UP_TO + "_".join(words[part[-1]]), things, part)
-        for things, part in zip(whole, parts, strict=True)
-    ]
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:

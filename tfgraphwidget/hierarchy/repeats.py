@@ -44,8 +44,9 @@ _MOST_ROUNDS = 16  # each separates siblings whose strands differ one step furth
 _LAYERS = [FAMILIES.index(name) for name in ("linear", "normalization", "pooling", "variable")]
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40
-# A network of so few boxes is seen at a glance, with its blocks one by one.
+# A network of so few boxes is seen at a glance, with its blocks one by one, unless these are many.
 _FEW = 30
+_BLOCKS = 17
 _INPUT = FAMILIES.index("input")
 
 
@@ -102,10 +103,11 @@ class _RepeatFinder:
         whole = np.array([label not in (TRAINING, METRICS) for label in outline.labels])
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
-        may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
+        may[:nodes] &= ~outline.is_collapsed
         may[0] = False
+        is_seen = outline.blocks & (boxes[outline.parent] <= _FEW)
         self.least = np.concatenate(
-            [np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)]
+            [np.where(is_seen, _BLOCKS, _SCOPES), np.where(handles, _VARIABLES, _OPS)]
         ).astype(np.int8)
         may[_rare(color)] = False
         self.may: Mask = may
