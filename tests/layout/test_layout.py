@@ -153,6 +153,48 @@ def test_two_copies_of_a_tower_stand_side_by_side(graph):
     assert box["net"][2:].tolist() == box["copy"][2:].tolist()
 
 
+def test_towers_of_the_same_variables_stand_at_one_height(graph):
+    """As TensorFlow names them: the variables are in the scope that was entered first."""
+    ops = {"left": "Placeholder", "middle": "Placeholder", "right": "Placeholder"}
+    for fed, scope in (("left", "tower"), ("middle", "tower_1"), ("right", "tower_2")):
+        if scope == "tower":
+            ops["tower/w"] = "VarHandleOp"
+        ops |= {
+            f"{scope}/read": "ReadVariableOp tower/w",
+            f"{scope}/mul": f"MatMul {fed} {scope}/read",
+            f"{scope}/act": f"Relu {scope}/mul",
+            f"{scope}/end": f"Softmax {scope}/act",
+        }
+    ops["far"] = "Sub tower/end tower_1/end"
+    ops["near"] = "Sub tower/end tower_2/end"
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    box = dict(zip(shown.names, place(shown).box.tolist(), strict=True))
+    tops = {box[name][1] + box[name][3] / 2 for name in ("tower", "tower_1", "tower_2")}
+    assert len(tops) == 1
+    drawn = {
+        (shown.names[a], shown.names[b])
+        for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)
+    }
+    assert {("tower", "tower_1"), ("tower", "tower_2")} <= drawn
+
+
+def test_what_reads_weights_of_another_part_of_the_network_stays_below_it(graph):
+    ops = {
+        "x": "Placeholder",
+        "net/w": "VarHandleOp",
+        "net/read": "ReadVariableOp net/w",
+        "net/mul": "MatMul x net/read",
+        "net/act": "Relu net/mul",
+        "penalty/read": "ReadVariableOp net/w",
+        "penalty/mul": "L2Loss penalty/read",
+        "penalty/fed": "Mul penalty/mul x",
+        "penalty/sum": "Sum penalty/fed",
+    }
+    shown = build_visible_graph(graph(ops), ViewSpec())
+    box = dict(zip(shown.names, place(shown).box.tolist(), strict=True))
+    assert box["penalty"][1] > box["net"][1] + box["net"][3]
+
+
 def test_a_networkx_graph_can_be_laid_out_in_layers():
     g = nx.DiGraph([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "d")])
     g.nodes["a"]["width"] = 300

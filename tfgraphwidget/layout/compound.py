@@ -216,7 +216,9 @@ class CompoundLayout:
         self.edge_start = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
         first = visible.child_start[visible.container][:, None]
         endpoints = np.stack([visible.source, visible.target], axis=1)
-        flags = (visible.tensors == 0).astype(np.int32) + 2 * visible.back.astype(np.int32)
+        # A tower stands beside the one whose weights it reads, not below it.
+        is_loose = (visible.tensors == 0) | visible.shared
+        flags = is_loose.astype(np.int32) + 2 * visible.back.astype(np.int32)
         fork = endpoints == visible.container[:, None]
         ports = np.stack([flags, visible.source_port, visible.target_port], axis=1)
         if self.layout is not None:  # a drawing of the user's has one port at each side

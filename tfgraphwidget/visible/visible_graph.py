@@ -22,6 +22,7 @@ they would run everywhere; the inspector lists them. Each item counts its edges 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,6 +80,7 @@ __all__ = [
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
+_NUMBER = re.compile(r"_\d+$")  # which TensorFlow adds to a name that is taken
 OUTPUTS = 1 << 10  # in numbers of tensors: op * OUTPUTS + port
 _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
 
@@ -104,8 +106,9 @@ class VisibleGraph:
     border of an open scope that the edge begins or ends at, -1 at a box: a tensor has one where it
     enters a scope, and one where it leaves it), `tensors` (distinct tensors; 0 for control inputs
     only), `edge_tensor_start`, `edge_tensor` (m + 1 offsets, and the tensors of the edges, each as
-    op * OUTPUTS + port), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor,
-    0 when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by
+    op * OUTPUTS + port), `back` (bool: a loop's way back), `shared` (bool: a closed scope that is a
+    part of the network hands on nothing but weights), `bytes` (float32: of the largest tensor, 0
+    when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by
     `container`.
     """
 
@@ -138,6 +141,7 @@ class VisibleGraph:
     edge_tensor_start: Ints
     edge_tensor: npt.NDArray[np.int64]
     back: Mask
+    shared: Mask
     bytes: npt.NDArray[np.float32]
     edge_labels: Sequence[str]
 
@@ -208,7 +212,14 @@ def build_visible_graph(index: GraphIndex, view_spec: ViewSpec) -> VisibleGraph:
     columns = _item_columns(index, facts, outline, sums, boxes, aside)
     columns |= {"omitted": omitted, "isolated": _find_isolated(index, boxes)}
     return _assemble(
-        index, columns, _badge_columns(index, facts, badges, texts), boxes, badges, lines, numbers
+        index,
+        columns,
+        _badge_columns(index, facts, badges, texts),
+        boxes,
+        badges,
+        lines,
+        numbers,
+        _share_weights(facts, sums, boxes, lines, columns["names"]),
     )
 
 
@@ -280,6 +291,7 @@ def _assemble(
     badges: Badges,
     lines: EdgeBundles,
     numbers: tuple[Ints, Ints],
+    shared: Mask,
 ) -> VisibleGraph:
     """Boxes and badges together, in the order of their numbers."""
     number, of_badge = numbers
@@ -308,6 +320,7 @@ def _assemble(
             np.argsort(lines.line, kind="stable")
         ],
         back=lines.back,
+        shared=shared,
         bytes=largest,
         edge_labels=labels,
     )
@@ -375,6 +388,24 @@ def _are_values_in_closed_scopes(
     is_small = np.array([has_few_values(index.nodes[op]) for op in ops.tolist()], dtype=bool)
     result[rows] = (is_small & (readers > 1))[op_of_row]
     return result
+
+
+def _share_weights(
+    facts: OpFacts, sums: Sums, boxes: Items, lines: EdgeBundles, names: Sequence[str]
+) -> Mask:
+    """Which lines say only that a tower reads the weights of one that was made before it with the
+    same variables: TensorFlow calls the scope "tower_1" that is entered once more.
+    """
+    is_value = ~facts.depends_on_input[lines.op]
+    values = np.bincount(lines.line, weights=is_value, minlength=len(lines.source))
+    is_part = boxes.per_item(facts.depends_on_input, sums.input_dependent_ops) > 0
+    is_part &= (boxes.op < 0) & ~boxes.open
+    shared: Mask = (values > 0) & (values == lines.tensors)
+    shared &= is_part[lines.source] & is_part[lines.target]
+    for line in np.flatnonzero(shared).tolist():
+        towers = (names[lines.source[line]], names[lines.target[line]])
+        shared[line] = len({_NUMBER.sub("", name) for name in towers}) == 1
+    return shared
 
 
 def _find_auxiliary(

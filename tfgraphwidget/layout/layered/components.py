@@ -19,13 +19,13 @@ class Edge(NamedTuple):
     """An edge between nodes; an end that is BORDER is the border of the container.
 
     `source_port` and `target_port` are the ports of borders, the container's own or those of open
-    scopes; -1 at a box. `is_control` edges do not constrain the layers; `is_back` marks the back
-    edge of a loop.
+    scopes; -1 at a box. `is_loose` edges, of control inputs and shared weights, do not constrain
+    the layers; `is_back` marks the back edge of a loop.
     """
 
     source: int
     target: int
-    is_control: bool = False
+    is_loose: bool = False
     is_back: bool = False
     source_port: int = -1
     target_port: int = -1
@@ -74,7 +74,7 @@ class Component:
     @cached_property
     def rank(self) -> list[int]:
         """The layer of each node, 0 at the top (layering)."""
-        data_edges = [edge for edge in self.local_edges if not edge.is_control]
+        data_edges = [edge for edge in self.local_edges if not edge.is_loose]
         from_border = {edge.target for edge in data_edges if edge.source == BORDER}
         to_border = {edge.source for edge in data_edges if edge.target == BORDER}
         return assign_layers(len(self.nodes), self.arcs, from_border, to_border)
@@ -124,7 +124,7 @@ def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structur
 
 def constrains_layers(edge: Edge) -> bool:
     """Return whether an edge joins two nodes and decides their layers."""
-    return not edge.is_control and BORDER not in edge[:2]
+    return not edge.is_loose and BORDER not in edge[:2]
 
 
 def _connected_components(

@@ -277,7 +277,7 @@ def edges_going_up(
     """
     result = []
     for edge, reverse in zip(edges, is_reversed, strict=True):
-        if edge.is_control and BORDER not in (edge.source, edge.target):
+        if edge.is_loose and BORDER not in (edge.source, edge.target):
             result.append(rank[edge.source] > rank[edge.target])
         else:
             result.append(reverse)
