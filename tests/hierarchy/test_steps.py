@@ -102,6 +102,21 @@ def test_three_times_is_not_often() -> None:
     assert [len(step) for step in find_steps([*range(18)], color, lines)] == [4, 4, 4, 4]
 
 
+def test_ops_of_one_type_in_a_row_are_no_steps_and_three_of_four_are() -> None:
+    lines = np.arange(39), np.arange(1, 40)
+    assert find_steps([*range(40)], np.ones(40, dtype=np.uint64), lines) == []
+    color = np.array([1, 1, 1, 2] * 10, dtype=np.uint64)
+    assert [len(step) for step in find_steps([*range(40)], color, lines)] == [4] * 10
+
+
+def test_what_lies_side_by_side_has_no_steps() -> None:
+    """Towers that a loop has made are folded place by place (`repeats`)."""
+    color = np.array([1, 2, 3, 4] * 8, dtype=np.uint64)
+    boxes = np.arange(32).reshape(8, 4)
+    lines = boxes[:, :-1].ravel(), boxes[:, 1:].ravel()
+    assert find_steps([*range(32)], color, lines) == []
+
+
 def test_steps_in_which_ops_come_again_are_whole() -> None:
     """Of a step of four equal gates the step counts, and not each gate."""
     step = [1, 2, 3] * 4 + [7, 8]

@@ -23,10 +23,10 @@ _ABOUT_ALL = 0.95  # of the boxes: a longer period that covers little more is se
 
 
 class _Run(NamedTuple):
-    """Boxes from number `first` on, of which each is like the one a period later."""
+    """Boxes from number `first` up to `stop`, of which each is like the one a period later."""
 
-    covered: int
     first: int
+    stop: int
     period: int
 
 
@@ -41,58 +41,65 @@ def find_steps(boxes: list[int], color: Hashes, lines: Lines) -> list[list[int]]
     Returns:
         The boxes of each step, in their order; none where nothing comes again often enough.
     """
+    place = np.full(len(color), -1)
+    place[boxes] = np.arange(len(boxes))
+    inner = (place[lines[0]] >= 0) & (place[lines[1]] >= 0)
+    reads = place[lines[0]][inner], place[lines[1]][inner]
     steps: list[list[int]] = []
-    stretches = [boxes]
+    stretches = [(0, len(boxes))]
     while stretches:
-        stretch = stretches.pop()
-        run = _longest_run(color[stretch])
+        start, end = stretches.pop()
+        run = _longest_run(color[boxes[start:end]], start)
         if run is None:
             continue
-        cut = run.first + _phase(stretch[run.first : run.first + run.covered], run.period, lines)
-        stop = run.first + run.covered
-        starts = range(cut, stop - run.period + 1, run.period)
-        rounds = [stretch[start : start + run.period] for start in starts]
-        if _follow_each_other(rounds, lines):
-            steps += rounds
-        stretches += [stretch[: run.first], stretch[stop:]]
+        stretches += [(start, run.first), (run.stop, end)]
+        cut = run.first + _phase(run, reads)
+        count = (run.stop - cut) // run.period
+        if _follow_each_other(cut, count, run.period, reads):
+            cuts = range(cut, cut + count * run.period, run.period)
+            steps += [boxes[cut : cut + run.period] for cut in cuts]
     return steps
 
 
-def _longest_run(color: Hashes) -> _Run | None:
-    """The run that covers the most boxes, of those the one of the shortest period."""
+def _longest_run(color: Hashes, start: int) -> _Run | None:
+    """The run that covers the most boxes, of those the one of the shortest period; ops of one type
+    in a row are no steps.
+    """
     runs = []
     for period in range(_LEAST_LENGTH, min(_MOST_LENGTH, len(color) // _LEAST_STEPS) + 1):
         is_same = np.concatenate([[False], color[:-period] == color[period:], [False]])
-        edges = np.flatnonzero(np.diff(is_same.astype(np.int8)))
-        lengths = edges[1::2] - edges[::2]
-        if len(lengths) and lengths.max() >= (_LEAST_STEPS - 1) * period:
-            first = int(edges[2 * int(lengths.argmax())])
-            runs.append(_Run(int(lengths.max()) + period, first, period))
-    if not runs:
-        return None
-    most = max(run.covered for run in runs)
-    return next(run for run in runs if run.covered >= _ABOUT_ALL * most)
+        bounds = np.flatnonzero(np.diff(is_same.astype(np.int8)))
+        firsts, lengths = bounds[::2], bounds[1::2] - bounds[::2]
+        for at in np.argsort(-lengths).tolist():
+            if lengths[at] < (_LEAST_STEPS - 1) * period:
+                break
+            first = int(firsts[at])
+            if (color[first : first + period] != color[first]).any():
+                stop = first + int(lengths[at]) + period
+                runs.append(_Run(start + first, start + stop, period))
+                break
+    most = max((run.stop - run.first for run in runs), default=0)
+    return next((run for run in runs if run.stop - run.first >= _ABOUT_ALL * most), None)
 
 
-def _follow_each_other(rounds: list[list[int]], lines: Lines) -> bool:
-    """Whether each round but the first reads the one before: others are strands, side by side."""
-    round_of = {box: number for number, boxes in enumerate(rounds) for box in boxes}
-    pairs = zip(lines[0].tolist(), lines[1].tolist(), strict=True)
-    passed = {(round_of.get(source, -1), round_of.get(target, -1)) for source, target in pairs}
-    return all((number, number + 1) in passed for number in range(len(rounds) - 1))
-
-
-def _phase(boxes: list[int], period: int, lines: Lines) -> int:
+def _phase(run: _Run, reads: Lines) -> int:
     """How many boxes of a run come before the first cut: where the fewest values pass."""
-    place = {box: at for at, box in enumerate(boxes)}
-    passing = np.zeros(len(boxes) + 1, dtype=np.int64)
-    last: dict[int, int] = {}  # of each box the furthest of those that read it
-    for source, target in zip(lines[0].tolist(), lines[1].tolist(), strict=True):
-        if source in place and target in place:
-            last[source] = max(last.get(source, 0), place[target])
-    for source, furthest in last.items():
-        passing[place[source] + 1] += 1  # from right after it on
-        passing[furthest + 1] -= 1
-    across = np.cumsum(passing)[:-1]
-    inner = across[period : len(boxes) - len(boxes) % period]  # what comes before the run is not it
-    return int(inner.reshape(-1, period).sum(axis=0).argmin())
+    inner = (reads[0] >= run.first) & (reads[1] < run.stop) & (reads[0] < reads[1])
+    source, target = reads[0][inner] - run.first, reads[1][inner] - run.first
+    count = run.stop - run.first
+    furthest = np.zeros(count, dtype=np.int64)  # of each box the last of those that read it
+    np.maximum.at(furthest, source, target)
+    is_read = np.flatnonzero(furthest)
+    passing = np.zeros(count + 1, dtype=np.int64)
+    passing[is_read + 1] += 1  # from right after it on
+    np.add.at(passing, furthest[is_read] + 1, -1)
+    across = np.cumsum(passing)[run.period : count - count % run.period]  # not what comes before
+    return int(across.reshape(-1, run.period).sum(axis=0).argmin())
+
+
+def _follow_each_other(cut: int, count: int, period: int, reads: Lines) -> bool:
+    """Whether each step but the first reads the one before: others are strands, side by side."""
+    before, after = (reads[0] - cut) // period, (reads[1] - cut) // period
+    passes = np.zeros(count, dtype=bool)
+    passes[before[(after == before + 1) & (before >= 0) & (after < count)]] = True
+    return count >= _LEAST_STEPS - 1 and bool(passes[: count - 1].all())
