@@ -148,3 +148,12 @@ def test_the_gradients_inside_of_a_step_belong_to_it(graph: Graph) -> None:
     ops |= {f"more_{k}": f"Tanh {f'more_{k - 1}' if k else w} {w}" for k in range(3)}
     steps = rounds_of(graph, ops)
     assert steps == {f"… moved_{k}": {f"_{k}"} for k in range(10)}
+
+
+@pytest.mark.parametrize("name", ["… state_3", "… state_3/x"])
+def test_a_name_that_the_graph_has_is_that_of_no_step(graph: Graph, name: str) -> None:
+    index = graph(lstm(12) | {name: "Relu x"})
+    shown = build_visible_graph(index, ViewSpec())
+    states = [shown_name for shown_name in shown.names if "state" in shown_name]
+    assert len({*states}) == len(states)
+    assert {name.partition("/")[0], "… state_4"} <= {*states}

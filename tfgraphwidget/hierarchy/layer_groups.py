@@ -180,7 +180,10 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
             if in_others > _FAR_MORE * grouped:
                 blocks = [block for block in blocks if block.container != container] + others
                 grouped = in_others
-    return [_group(block, outline) for block in blocks]
+    groups = [_group(block, outline) for block in blocks]
+    return [
+        group for group in groups if group.name not in outline.ids and group.name not in index.ids
+    ]
 
 
 class _Network:
