@@ -243,6 +243,22 @@ def test_many_layers_that_read_the_same_are_seen_one_by_one(graph):
     assert {f"slice_{k}" for k in range(9)} <= {*shown.names}
 
 
+def test_what_reads_inputs_that_are_one_box_is_one_box_too(graph):
+    """The tables of a recommender: each has an input of its own, and a number is an input too."""
+    ops = {"age": "Placeholder"}
+    for k in range(20):
+        ops |= {
+            f"id_{k}": "Placeholder",
+            f"table_{k}": "VarHandleOp",
+            f"lookup_{k}": f"ResourceGather table_{k} id_{k}",
+        }
+    ops["dense"] = "Relu age"
+    ops["stack"] = "Pack dense " + " ".join(f"lookup_{k}" for k in range(20))
+    shown = boxes(build_visible_graph(graph(ops), ViewSpec()))
+    assert shown["lookup_0 … lookup_19"] == 20
+    assert shown["age … id_19"] == 21
+
+
 def test_a_few_inputs_are_never_folded(graph):
     ops = {f"x_{k}": "Placeholder" for k in range(6)}
     shown = build_visible_graph(graph(ops | {"y": "AddN " + " ".join(ops)}), ViewSpec())

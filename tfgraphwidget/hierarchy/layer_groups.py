@@ -67,6 +67,10 @@ def split_at_bottlenecks(
     before = np.maximum.accumulate(reach)  # the furthest that anything up to here goes
     narrow = np.r_[True, before[:-1] <= np.arange(1, len(order))]
     bottlenecks = np.flatnonzero(narrow).tolist()
+    begins = np.ones(len(order), dtype=bool)
+    begins[target[inner]] = False
+    if begins[: bottlenecks[1] if len(bottlenecks) > 1 else None].sum() > 1:
+        bottlenecks[0] = -1  # the first box is one of several that the network begins with
     parts = [
         order[a + 1 : b + 1 + _has_trailing_activation(order, b, narrow, activation)]
         for a, b in pairwise(bottlenecks)

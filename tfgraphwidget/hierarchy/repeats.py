@@ -71,6 +71,9 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
     groups += things.keep_acyclic(things.strands(groups), groups)
     while readers := things.keep_acyclic(things.readers(groups), groups):
         groups += readers
+    if any(things.is_input[part[0]] for part in groups):
+        # What reads them, such as the tables of a recommender, has the same neighbors now.
+        groups += things.keep_acyclic(things.parallel(groups), groups)
     return things.name_groups(groups)
 
 
