@@ -83,6 +83,24 @@ def test_where_names_say_nothing_of_what_belongs_together_the_order_does(graph):
         assert {index.names[op].rpartition("_")[2] for op in layer} == {str(k)}
 
 
+def test_the_sums_of_a_network_with_all_between_them_are_no_block(graph):
+    """Sums that read each other are wired; what lies between them is the whole network."""
+    ops, before = {"x": "Placeholder"}, "x"
+    for k in range(14):
+        ops |= {
+            f"wide_{k}": f"Conv2D {before}",
+            f"norm_{k}": f"FusedBatchNorm wide_{k}",
+            f"act_{k}": f"Relu6 norm_{k}",
+            f"deep_{k}": f"DepthwiseConv2dNative act_{k}",
+            f"flat_{k}": f"Conv2D deep_{k}",
+            f"add_{k}": f"AddV2 flat_{k} {before}",
+        }
+        before = f"add_{k}"
+    outline = outline_of(graph(ops | {"y": f"Softmax {before}"}))[0]
+    assert "add_*" not in outline.ids
+    assert {f"… add_{k}" for k in range(1, 13)} <= {*outline.ids}
+
+
 def test_what_lies_between_two_members_keeps_them_from_being_a_block(graph):
     ops = flat(17, 17)
     ops["net/between"] = "Tanh net/stage0_block5_conv"

@@ -128,7 +128,7 @@ MANY = 60  # boxes of a container; more than an eye can take in
 HOPELESS = 5_000  # boxes of a container, of which groups are too many as well
 _LEAST = 3  # boxes of a group
 _MOST = 24  # boxes of a group with one prefix
-_MOST_BETWEEN = 48  # boxes of a group between two bottlenecks
+_MOST_BETWEEN = 48  # boxes of a group, with what lies between its members or two bottlenecks
 _FAR_MORE = 1.5  # times the boxes that names group: so many are worth that the graph decides
 _ACTIVATION, _INPUT = FAMILIES.index("activation"), FAMILIES.index("input")
 
@@ -168,7 +168,10 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
     for container in crowded:
         candidates += _group_by_prefix(container, words[container], boxes)
     wired = _with_things_between(_select_wired(candidates, edges), words, boxes, lines)
-    whole = add_feeders([block.things for block in wired], edges, ~boxes)
+    # All sums of a network with what lies between them are most of it, and no block.
+    wired = [block for block in wired if len(block.boxes) <= _MOST_BETWEEN]
+    network_edges = edges.without_training(outline)
+    whole = add_feeders([block.things for block in wired], network_edges, ~boxes)
     wired = [replace(block, things=each) for block, each in zip(wired, whole, strict=True)]
     blocks = _select_acyclic(wired, edges, lines, count)
 

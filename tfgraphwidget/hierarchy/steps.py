@@ -20,6 +20,7 @@ _LEAST_STEPS = 4
 _LEAST_LENGTH = 3  # boxes of a step
 _MOST_LENGTH = 96  # boxes of a step
 _ABOUT_ALL = 0.95  # of the boxes: a longer period that covers little more is several steps in one
+_ABOUT_FEWEST = 1.25  # times the fewest values: after a ConcatV2 of two there is one less
 
 
 class _Run(NamedTuple):
@@ -83,7 +84,7 @@ def _longest_run(color: Hashes, start: int) -> _Run | None:
 
 
 def _phase(run: _Run, reads: Lines) -> int:
-    """How many boxes of a run come before the first cut: where the fewest values pass."""
+    """How many boxes of a run come before the first cut: where about the fewest values pass."""
     inner = (reads[0] >= run.first) & (reads[1] < run.stop) & (reads[0] < reads[1])
     source, target = reads[0][inner] - run.first, reads[1][inner] - run.first
     count = run.stop - run.first
@@ -94,7 +95,8 @@ def _phase(run: _Run, reads: Lines) -> int:
     passing[is_read + 1] += 1  # from right after it on
     np.add.at(passing, furthest[is_read] + 1, -1)
     across = np.cumsum(passing)[run.period : count - count % run.period]  # not what comes before
-    return int(across.reshape(-1, run.period).sum(axis=0).argmin())
+    total = across.reshape(-1, run.period).sum(axis=0)
+    return int((total <= _ABOUT_FEWEST * total.min()).argmax())
 
 
 def _follow_each_other(cut: int, count: int, period: int, reads: Lines) -> bool:
