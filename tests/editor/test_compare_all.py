@@ -651,6 +651,29 @@ def test_what_fails_in_one_graph_is_told_and_all_else_is_compared() -> None:
     assert any("'shaped'" in reason for reason in found.not_compared)
 
 
+@pytest.mark.parametrize("is_wrong_before", [False, True])
+def test_graphs_that_both_fail_before_their_output_are_not_equal(is_wrong_before: bool) -> None:
+    """Nothing is known of them; a divergence before what fails is named all the same."""
+
+    def build(before: float, after: float) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            size = tf.cast(x[0, 0] + 6.0, tf.int32)  # known as the graph runs only
+            shape = tf.stack([size, size])
+            return tf.reshape(tf.exp(x * before), shape, name="shaped") * after
+
+        return graph_of(inner)
+
+    if is_wrong_before:
+        first = compared(build(2.0, 1.0), build(3.0, 1.0)).first_divergence
+        assert first is not None
+        assert first.op == "mul/y"
+    else:
+        with pytest.raises(GraphEditError, match=r"but not 'y:0', which .* 'shaped': "):
+            compared(build(2.0, 1.0), build(2.0, 1.0))
+    with pytest.raises(GraphEditError, match="'x:0'"):
+        tgw.edit(build(2.0, 1.0)).compare({}, build(2.0, 1.0), "all")
+
+
 def test_weights_alone_are_compared_where_a_graph_cannot_run() -> None:
     def build(factor: float) -> bytes:
         graph_def = graph_of(lambda x: tf.exp(x) * factor).as_graph_def()

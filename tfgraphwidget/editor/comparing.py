@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from tfgraphwidget import runtime
-from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
+from tfgraphwidget.editor.compared_sides import FAILED, NOT_FED, Runner, Side
 from tfgraphwidget.editor.graph_run import Values
 from tfgraphwidget.editor.other_values import ops_of_other_values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -43,7 +43,7 @@ from tfgraphwidget.graph import (
     may_be_random,
     traversal,
 )
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import (
     Comparison,
     FirstDivergence,
@@ -229,7 +229,26 @@ class Comparer:
         self.compare(self.compared_names)
         self.set_tolerances()
         self._leave_out_other_values()
-        return self._result(self._failures())
+        compared = self._result(self._failures())
+        if not compared and not self.path:
+            self._check_outputs(compared)
+        return compared
+
+    def _check_outputs(self, compared: Comparison) -> None:
+        """Raise GraphEditError where no graph computes some output on these feeds: that what comes
+        before it agrees does not show that the graphs do.
+        """
+        for reason, names in compared.not_compared.items():
+            outputs = [name for name in names if name in self.now.outputs]
+            if outputs and reason == NOT_FED:
+                self.now.run.check_fed(outputs, self.now.feeds)
+                self.before.run.check_fed([self.pairs[n] for n in outputs], self.before.feeds)
+            elif outputs and reason.startswith(FAILED):
+                raise SessionRefused(
+                    f"All that both graphs compute on these feeds agrees, but not "
+                    f"{names_text(outputs)}, {reason}.",
+                    [split_tensor(name)[0] for name in outputs],
+                )
 
     def _result(self, fails: tuple[str, ...]) -> Comparison:
         first = self._first_divergence()
