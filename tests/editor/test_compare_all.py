@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,23 @@ def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
     assert f"in {first.path[0]!r} of {first.calls[0]!r}, in round 1" in repr(first)
     assert first.calls[0].endswith("/while")
     assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
+
+
+def test_inputs_that_are_swapped_are_said() -> None:
+    """All that the op reads agrees then."""
+
+    def build(now: bool, x: tf.Tensor) -> tf.Tensor:
+        one, two = tf.exp(x, name="one"), tf.tanh(x, name="two")
+        return tf.subtract(*([two, one] if now else [one, two]), name="gap")
+
+    first = compared(graph_of(partial(build, True)), graph_of(partial(build, False)))
+    assert first.first_divergence is not None
+    assert first.first_divergence.op == "gap"
+    assert first.first_divergence.note == (
+        "Input 0 is 'two:0', and in the other graph 'one:0'. "
+        "Input 1 is 'one:0', and in the other graph 'two:0'."
+    )
+    assert first.first_divergence.note in repr(first)
 
 
 def test_all_outputs_of_ops_have_values_of_their_own() -> None:

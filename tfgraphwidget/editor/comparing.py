@@ -77,6 +77,7 @@ ONLY_THERE = "of the other graph, without a partner here"
 NO_WEIGHT = "of which one graph has no value"
 OTHER_VALUE = "which are other tensors there, and what is computed from them agrees"
 WHAT = "tensor"
+MAX_OTHER_INPUTS = 3  # sentences on them
 
 _MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
 _LAST_ROUND = "The values are those of the last round of the loop"
@@ -607,8 +608,10 @@ class Comparer:
         unknown = [
             each for each in tensors if each not in self.differences and not _is_handle(index, each)
         ]
+        notes = [note] if note else []
         if unknown and not note:
-            note = f"Not compared: {names_text(unknown)}, which the op reads."
+            notes.append(f"Not compared: {names_text(unknown)}, which the op reads.")
+        notes += self._other_inputs(name, tensors)
         return FirstDivergence(
             name if weight is None else f"{index.names[op]}:0",
             index.names[op],
@@ -617,8 +620,28 @@ class Comparer:
             tuple(inputs),
             self.path,
             number,
-            note,
+            " ".join(notes),
         )
+
+    def _other_inputs(self, name: str, tensors: Sequence[str]) -> list[str]:
+        """Sentences on the inputs of an op that are other tensors in the other graph: all that it
+        reads may agree, and be swapped.
+        """
+        index = self.before.index
+        other = index.op(self.differences[name].other)
+        if self.now.index.types[self.now.index.op(name)] != index.types[other]:
+            return []
+        here = {there: tensor for tensor, there in self.pairs.items()}
+        sentences = []
+        pairs = zip(tensors, input_tensors(index, other), strict=False)
+        for slot, (tensor, there) in enumerate(pairs):
+            if self.pairs.get(tensor) != there and not _is_handle(index, there):
+                partner = here.get(there, there)
+                is_here = f", which is {partner!r} here" if partner != there else ""
+                sentences.append(
+                    f"Input {slot} is {tensor!r}, and in the other graph {there!r}{is_here}."
+                )
+        return sentences[:MAX_OTHER_INPUTS]
 
     # Rounds of v1 loops
 
