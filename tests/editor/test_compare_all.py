@@ -688,8 +688,25 @@ def test_graphs_that_both_fail_before_their_output_are_not_equal(is_wrong_before
     else:
         with pytest.raises(GraphEditError, match=r"but not 'y:0', which .* 'shaped': "):
             compared(build(2.0, 1.0), build(2.0, 1.0))
-    with pytest.raises(GraphEditError, match="'x:0'"):
-        tgw.edit(build(2.0, 1.0)).compare({}, build(2.0, 1.0), "all")
+
+
+def test_an_output_that_lacks_a_feed_is_refused_where_one_graph_or_nothing_else_is_compared() -> (
+    None
+):
+    def build(*, has_factor: bool) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            factor = v1.placeholder(tf.float32, [], name="factor") if has_factor else 2.0
+            return tf.multiply(tf.exp(x), factor)
+
+        return graph_of(inner)
+
+    for feeds, now, before in (({}, False, False), ({"x:0": X}, True, False)):
+        editor = tgw.edit(build(has_factor=now))
+        with pytest.raises(GraphEditError, match="is needed and not fed"):
+            editor.compare(feeds, build(has_factor=before), "all")
+    found = compared(build(has_factor=True), build(has_factor=True))
+    assert found.matched == {"x:0": "x:0", "Exp:0": "Exp:0"}
+    assert not found
 
 
 def test_weights_alone_are_compared_where_a_graph_cannot_run() -> None:

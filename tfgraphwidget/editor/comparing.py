@@ -40,6 +40,7 @@ from tfgraphwidget.graph import (
     enclosing_blocks,
     forward,
     is_converted,
+    mask_of,
     may_be_random,
     traversal,
 )
@@ -236,14 +237,23 @@ class Comparer:
         return compared
 
     def _check_outputs(self, compared: Comparison) -> None:
-        """Raise GraphEditError where no graph computes some output on these feeds: that what comes
-        before it agrees does not show that the graphs do.
+        """Raise GraphEditError where no graph computes some output on these feeds, or one alone
+        lacks a feed of it, or nothing is computed from them: that all else agrees does not show
+        that the graphs do.
         """
+        index = self.now.index
+        fed = [index.op(name) for name in self.now.feeds]
+        is_computed = forward(index, fed) & ~mask_of(index, fed)
+        has_computed = any(is_computed[index.op(each.name)] for each in compared)
         for reason, names in compared.not_compared.items():
             outputs = [name for name in names if name in self.now.outputs]
-            if outputs and reason == NOT_FED:
-                self.now.run.check_fed(outputs, self.now.feeds)
-                self.before.run.check_fed([self.pairs[n] for n in outputs], self.before.feeds)
+            if reason == NOT_FED:
+                others = [self.pairs[name] for name in outputs]
+                for side, tensors in ((self.now, outputs), (self.before, others)):
+                    is_alone = not all(side.obstacle(tensor) for tensor in tensors)
+                    if not has_computed or is_alone:
+                        self.now.run.check_fed(outputs, self.now.feeds)
+                        self.before.run.check_fed(others, self.before.feeds)
             elif outputs and reason.startswith(FAILED):
                 raise SessionRefused(
                     f"All that both graphs compute on these feeds agrees, but not "
