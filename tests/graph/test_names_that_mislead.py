@@ -341,3 +341,37 @@ def test_an_activation_that_was_left_out_shifts_the_numbers_of_the_next_ones() -
     assert found.removed == ("Relu6_1",)
     assert found.renamed == (("Relu6_2", "Relu6_1"),)
     assert [str(change) for change in found.changed] == ["join: input 1 Relu6_1:0 → MatMul_1:0"]
+
+
+def test_what_one_optimizer_keeps_is_not_what_another_one_keeps() -> None:
+    """Variables of other shapes at one place of a saver, and its ops of one number, are no pair."""
+
+    def training(optimizer: Any) -> GraphIndex:
+        with tf.Graph().as_default() as graph:
+            w = v1.get_variable("w", [4, 3], use_resource=True)
+            b = v1.get_variable("b", [3], use_resource=True)
+            optimizer.minimize(tf.reduce_sum(tf.matmul(tf.ones([2, 4]), w) + b))
+            v1.train.Saver()
+        return changes.index_of(graph.as_graph_def())
+
+    adam, momentum = v1.train.AdamOptimizer(0.1), v1.train.MomentumOptimizer(0.1, 0.9)
+    before, after = training(adam), training(momentum)
+    pairs = pairs_of(before, after)
+    for was, now in pairs.items():
+        if before.types[before.ids[was]] == "VarHandleOp":
+            shapes = [
+                index.nodes[index.ids[name]].attr["shape"]
+                for index, name in ((before, was), (after, now))
+            ]
+            assert shapes[0] == shapes[1], (was, now)
+    variables = [
+        {
+            name: index.names[index.input_lists[op][0]]
+            for name, op in index.ids.items()
+            if name.startswith("save/Assign")
+        }
+        for index in (before, after)
+    ]
+    for was, variable in variables[0].items():
+        if variable in ("w", "b"):
+            assert variables[1][pairs[was]] == variable

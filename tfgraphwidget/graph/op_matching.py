@@ -55,6 +55,8 @@ from tfgraphwidget.graph.op_types import (
     CONCATS,
     CONSTANTS,
     FUNCTION_CALLS,
+    HANDLES,
+    IDENTITY,
     IN_PLACE_OF_CALLS,
     NORMS_WITH_ACTIVATION,
     PASSED_ON,
@@ -255,6 +257,7 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     if before.origin is not after.origin:
         unlike += (
             *_reads_of_others(before, after, forward),
+            *_restored_as_others(before, after, forward),
             *_numbered_calls_of_others(before, after, forward),
         )
     forward[[i for i in unlike if i not in pairs]] = -1
@@ -326,6 +329,28 @@ def _reads_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> lis
     return [i for i in reads if _read_others(before, after, forward, there, (i, int(forward[i])))]
 
 
+def _restored_as_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The ops by which a saver restores a variable, with the name of those of another variable:
+    "save/AssignVariableOp_3" counts the variables before it.
+    """
+    unlike = []
+    for restore in np.flatnonzero(of_type(before, "RestoreV2".__eq__)).tolist():
+        for i in before.consumer_lists[restore]:
+            variable = _restored_variable(before, i)
+            other = _restored_variable(after, int(forward[i])) if forward[i] >= 0 else -1
+            if variable >= 0 and other >= 0 and forward[variable] != other:
+                unlike += [i, *before.consumer_lists[i]]
+    return unlike
+
+
+def _restored_variable(index: GraphIndex, op: int) -> int:
+    """The variable that an op, or the one that reads it, assigns a value to; -1 for none."""
+    readers = index.consumer_lists[op]
+    assign = readers[0] if index.types[op] in IDENTITY and len(readers) == 1 else op
+    is_assign = index.types[assign] in ASSIGNS and index.input_lists[assign]
+    return index.input_lists[assign][0] if is_assign else -1
+
+
 def _read_others(
     before: GraphIndex, after: GraphIndex, forward: Ids, there: Collection[int], pair: Pair
 ) -> bool:
@@ -335,6 +360,25 @@ def _read_others(
     weight, other = _weight_of(before, pair[0]), _weight_of(after, pair[1])
     are_known = weight >= 0 and other in there
     return are_known and forward[weight] not in (-1, other)
+
+
+def _are_of_others(before: GraphIndex, after: GraphIndex, pair: Pair) -> bool:
+    """Whether two ops are variables, or take them, of other shapes or dtypes and with other names:
+    what one optimizer keeps is not what another one does.
+    """
+    variable, other = _variable_of(before, pair[0]), _variable_of(after, pair[1])
+    if variable < 0 or other < 0:
+        return False
+    node, other_node = before.nodes[variable], after.nodes[other]
+    return last_part(node.name) != last_part(other_node.name) and any(
+        node.attr.get(name) != other_node.attr.get(name) for name in ("shape", "dtype")
+    )
+
+
+def _variable_of(index: GraphIndex, op: int) -> int:
+    """The variable that an op is, or takes first; -1 for none."""
+    sources = index.input_lists[op][:1]
+    return next((each for each in (op, *sources) if index.types[each] in HANDLES), -1)
 
 
 def _weight_of(index: GraphIndex, read: int) -> int:
@@ -797,7 +841,11 @@ class _TwoGraphs:
         forward[[a for a, _ in pairs]] = [b for _, b in pairs]  # what is read may be among them
         graphs = self.before.index, self.after.index
         there = set(forward.tolist())
-        return [pair for pair in pairs if not _read_others(*graphs, forward, there, pair)]
+        return [
+            pair
+            for pair in pairs
+            if not (_read_others(*graphs, forward, there, pair) or _are_of_others(*graphs, pair))
+        ]
 
     def with_same_name_in_scope(self) -> list[Pair]:
         """The ops of one kind and of one name in scopes whose other ops are pairs: those that are
@@ -943,7 +991,9 @@ class _TwoGraphs:
                 else {}
             )
             for one, other in _common(beside_a, beside_b):
-                if self.before.pair[one] < 0 and self.after.pair[other] < 0:
+                is_free = self.before.pair[one] < 0 and self.after.pair[other] < 0
+                graphs = self.before.index, self.after.index
+                if is_free and not _are_of_others(*graphs, (one, other)):
                     self.pair([(one, other)], STRUCTURE)
                     stack.append((one, other))
                     further.append((one, other))
