@@ -367,3 +367,29 @@ def test_what_grappler_folds_is_not_listed_op_by_op() -> None:
         *found.rest.removed,
         *(each.name for each in found.rest.changed),
     }
+
+
+def test_a_sum_is_matched_where_its_gradients_read_it_too() -> None:
+    """What trains a network reads more of it than what it is frozen for."""
+
+    def residual(*, is_training: bool) -> GraphDef:
+        def build(numbers: np.random.Generator, x: Any) -> Any:
+            kernels = [weight(numbers, 3, 3, 4, 4) for _ in range(3)]
+            for kernel in kernels:
+                x = x + tf.nn.conv2d(x, kernel, 1, "SAME")
+            return tf.add_n(v1.gradients(x, kernels)) if is_training else x
+
+        return graph_of(build)
+
+    before = residual(is_training=True)
+    after = changes.renamed(
+        residual(is_training=False),
+        lambda name: name if name == "image" else changes.new_name(name),
+    )
+    for node in after.node:  # the values are those of variables, which nothing is known of
+        if node.op == "Const":
+            value = np.zeros([size.size for size in node.attr["value"].tensor.tensor_shape.dim])
+            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value.astype(np.float32)))
+    found = difference(changes.index_of(before), changes.index_of(after))
+    sums = {pair.was: pair.name for pair in found.pairs if pair.was.startswith("add")}
+    assert sums == {name: changes.new_name(name) for name in ("add", "add_1", "add_2")}

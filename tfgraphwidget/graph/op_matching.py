@@ -392,7 +392,8 @@ def _weight_of(index: GraphIndex, read: int) -> int:
 
 class _Side:
     """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet, and
-    `numbers` of those with a pair the number in the first graph.
+    `numbers` of those with a pair the number in the first graph; `is_of_type_there` says which are
+    of a type that the other graph has, too.
     """
 
     def __init__(
@@ -402,6 +403,7 @@ class _Side:
         self.pair = pair
         self.numbers = numbers
         self.is_constant = of_type(index, CONSTANTS.__contains__)
+        self.is_of_type_there = np.ones(len(index), bool)
         self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
@@ -672,8 +674,10 @@ class _Side:
                     if direction and self.index.types[other] in COMMUTATIVE:
                         # An optimizer adds and multiplies in another order, so that the op at
                         # this place may be the next one: it has other readers, or no weight.
+                        # Gradients read it too, where the other graph has none.
+                        readers = self.is_of_type_there[others[op]].sum()
                         weights = self._is_of_weights[self._neighbors[0][0][other]].sum()
-                        name += f"{len(others[op])} {weights}"
+                        name += f"{readers} {weights}"
                     alike[direction, place, self.kinds[other], name].add(other)
         neighbors: dict[Hashable, int] = {}
         for key, ops in alike.items():
@@ -711,6 +715,8 @@ class _TwoGraphs:
         self.before = before
         self.after = after
         self.evidence = np.full(len(before.index), NAME, np.uint8)
+        for side, other in ((before, after), (after, before)):
+            side.is_of_type_there = of_type(side.index, set(other.index.kinds[0]).__contains__)
 
     def look(self, level: Level) -> None:
         """Go on with the edges and kinds of a level."""
