@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,23 @@ def test_a_recurrent_layer_is_looked_into(tmp_path: Path) -> None:
     assert f"in {first.path[0]!r} of {first.calls[0]!r}, in round 1" in repr(first)
     assert first.calls[0].endswith("/while")
     assert not editor.compare({feed: rows}, recurrent("softsign"), "all")
+
+
+def test_inputs_that_are_swapped_are_said() -> None:
+    """All that the op reads agrees then."""
+
+    def build(now: bool, x: tf.Tensor) -> tf.Tensor:
+        one, two = tf.exp(x, name="one"), tf.tanh(x, name="two")
+        return tf.subtract(*([two, one] if now else [one, two]), name="gap")
+
+    first = compared(graph_of(partial(build, True)), graph_of(partial(build, False)))
+    assert first.first_divergence is not None
+    assert first.first_divergence.op == "gap"
+    assert first.first_divergence.note == (
+        "Input 0 is 'two:0', and in the other graph 'one:0'. "
+        "Input 1 is 'one:0', and in the other graph 'two:0'."
+    )
+    assert first.first_divergence.note in repr(first)
 
 
 def test_all_outputs_of_ops_have_values_of_their_own() -> None:
@@ -649,6 +667,46 @@ def test_what_fails_in_one_graph_is_told_and_all_else_is_compared() -> None:
     assert "y:0" in found.fails
     assert found["Exp"].same
     assert any("'shaped'" in reason for reason in found.not_compared)
+
+
+@pytest.mark.parametrize("is_wrong_before", [False, True])
+def test_graphs_that_both_fail_before_their_output_are_not_equal(is_wrong_before: bool) -> None:
+    """Nothing is known of them; a divergence before what fails is named all the same."""
+
+    def build(before: float, after: float) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            size = tf.cast(x[0, 0] + 6.0, tf.int32)  # known as the graph runs only
+            shape = tf.stack([size, size])
+            return tf.reshape(tf.exp(x * before), shape, name="shaped") * after
+
+        return graph_of(inner)
+
+    if is_wrong_before:
+        first = compared(build(2.0, 1.0), build(3.0, 1.0)).first_divergence
+        assert first is not None
+        assert first.op == "mul/y"
+    else:
+        with pytest.raises(GraphEditError, match=r"but not 'y:0', which .* 'shaped': "):
+            compared(build(2.0, 1.0), build(2.0, 1.0))
+
+
+def test_an_output_that_lacks_a_feed_is_refused_where_one_graph_or_nothing_else_is_compared() -> (
+    None
+):
+    def build(*, has_factor: bool) -> tf.Graph:
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            factor = v1.placeholder(tf.float32, [], name="factor") if has_factor else 2.0
+            return tf.multiply(tf.exp(x), factor)
+
+        return graph_of(inner)
+
+    for feeds, now, before in (({}, False, False), ({"x:0": X}, True, False)):
+        editor = tgw.edit(build(has_factor=now))
+        with pytest.raises(GraphEditError, match="is needed and not fed"):
+            editor.compare(feeds, build(has_factor=before), "all")
+    found = compared(build(has_factor=True), build(has_factor=True))
+    assert found.matched == {"x:0": "x:0", "Exp:0": "Exp:0"}
+    assert not found
 
 
 def test_weights_alone_are_compared_where_a_graph_cannot_run() -> None:

@@ -207,10 +207,10 @@ def test_names_that_are_known_to_be_exchanged_are_followed() -> None:
         x = v1.placeholder(tf.float32, [2], name="x")
         tf.square(tf.abs(x, name="a"), name="b")
     exchanged = renamed(graph.as_graph_def(), lambda name: {"a": "b", "b": "a"}.get(name, name))
-    assert len(difference(index_of(graph), of(exchanged)).changed) == 2
-    found = difference(index_of(graph), of(exchanged), {"a": "b", "b": "a", "gone": "x"})
-    assert set(found.renamed) == {("a", "b"), ("b", "a")}
-    assert not found.changed
+    for known in ({"a": "b", "b": "a", "gone": "x"}, {}):  # the ops show it, too
+        found = difference(index_of(graph), of(exchanged), known)
+        assert set(found.renamed) == {("a", "b"), ("b", "a")}
+        assert not found.changed
 
 
 def test_a_reroute_is_no_renaming(line: tf.Graph) -> None:

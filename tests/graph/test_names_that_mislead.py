@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -282,3 +283,95 @@ def test_a_variable_is_none_of_another_shape() -> None:
     )
     assert ("d1/b", "d4/b") in found.renamed
     assert ("d2/b", "d3/b") in found.renamed
+
+
+def shared_layer(scope: str, order: tuple[int, int]) -> GraphIndex:
+    """A layer with a norm on two inputs, called in an order."""
+    draw = np.random.default_rng(0)
+    kernel, mean, variance = (np.abs(draw.normal(size=[4, 4])) for _ in range(3))
+    with tf.Graph().as_default() as graph, tf.name_scope(scope):
+        weights = [tf.constant(value, tf.float32) for value in (kernel, mean[0], variance[0])]
+        inputs = [v1.placeholder(tf.float32, [None, 4], name=name) for name in ("a", "b")]
+        results: list[Any] = [None, None]
+        for number in order:
+            with tf.name_scope("shared"):
+                y = tf.nn.relu(tf.matmul(inputs[number], tf.identity(weights[0]), name="call"))
+            with tf.name_scope("norm"):
+                scale = tf.math.rsqrt(tf.identity(weights[2]) + 1e-3)
+                results[number] = y * scale - tf.identity(weights[1]) * scale
+        gap = tf.subtract(*results, name="gap")
+        tf.concat([*(results[number] for number in order), gap], 1, name="join")
+    return changes.index_of(graph.as_graph_def())
+
+
+@pytest.mark.parametrize("scope", ["net/", "web/net/"])
+def test_calls_of_a_shared_layer_are_known_by_what_they_read(
+    scope: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers are those of the order in which Keras makes them: that of what reads them.
+    In each process they are the same, whatever Python's hashes are.
+    """
+    graphs = shared_layer("net/", (0, 1)), shared_layer(scope, (1, 0))
+    for salt in range(6):
+        salted = partial(_salted_hash, salt)
+        monkeypatch.setattr("tfgraphwidget.graph.op_matching.hash", salted, raising=False)
+        found = difference(*graphs)
+        assert [each.name for each in found.changed] == [f"{scope}join"]
+        assert ("net/shared/call", f"{scope}shared_1/call") in found.renamed
+        assert ("net/norm_1/sub", f"{scope}norm/sub") in found.renamed
+
+
+def _salted_hash(salt: int, value: object) -> int:
+    return hash((salt, value))
+
+
+def test_an_activation_that_was_left_out_shifts_the_numbers_of_the_next_ones() -> None:
+    def graph(*, has_second: bool) -> GraphIndex:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            branches = []
+            for number in range(3):
+                weights = np.random.default_rng(number).normal(size=[4, 4])
+                y = tf.matmul(x, tf.constant(weights.astype(np.float32)))
+                branches.append(tf.nn.relu6(y) if has_second or number != 1 else y)
+            tf.concat(branches, 1, name="join")
+        return changes.index_of(graph.as_graph_def())
+
+    found = difference(graph(has_second=True), graph(has_second=False))
+    assert found.removed == ("Relu6_1",)
+    assert found.renamed == (("Relu6_2", "Relu6_1"),)
+    assert [str(change) for change in found.changed] == ["join: input 1 Relu6_1:0 → MatMul_1:0"]
+
+
+def test_what_one_optimizer_keeps_is_not_what_another_one_keeps() -> None:
+    """Variables of other shapes at one place of a saver, and its ops of one number, are no pair."""
+
+    def training(optimizer: Any) -> GraphIndex:
+        with tf.Graph().as_default() as graph:
+            w = v1.get_variable("w", [4, 3], use_resource=True)
+            b = v1.get_variable("b", [3], use_resource=True)
+            optimizer.minimize(tf.reduce_sum(tf.matmul(tf.ones([2, 4]), w) + b))
+            v1.train.Saver()
+        return changes.index_of(graph.as_graph_def())
+
+    adam, momentum = v1.train.AdamOptimizer(0.1), v1.train.MomentumOptimizer(0.1, 0.9)
+    before, after = training(adam), training(momentum)
+    pairs = pairs_of(before, after)
+    for was, now in pairs.items():
+        if before.types[before.ids[was]] == "VarHandleOp":
+            shapes = [
+                index.nodes[index.ids[name]].attr["shape"]
+                for index, name in ((before, was), (after, now))
+            ]
+            assert shapes[0] == shapes[1], (was, now)
+    variables = [
+        {
+            name: index.names[index.input_lists[op][0]]
+            for name, op in index.ids.items()
+            if name.startswith("save/Assign")
+        }
+        for index in (before, after)
+    ]
+    for was, variable in variables[0].items():
+        if variable in ("w", "b"):
+            assert variables[1][pairs[was]] == variable

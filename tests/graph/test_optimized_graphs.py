@@ -311,3 +311,85 @@ def test_constants_of_one_number_are_not_known_by_their_values(number: float) ->
         changes.index_of(changes.renamed(after, lambda n: f"a/{n}")),
     )
     assert "values" not in {pair.evidence for pair in found.pairs}
+
+
+def scaled_kernel(numbers: np.random.Generator, image: Any) -> Any:
+    """A kernel that is computed from constants, and a constant that two ops have."""
+    scale = tf.math.rsqrt(tf.abs(weight(numbers, 4)), name="scale")
+    kernel = tf.multiply(tf.reshape(weight(numbers, 16), [4, 4]), scale, name="kernel")
+    return tf.maximum(image @ kernel * 0.25, 0.0) * 0.25
+
+
+def with_constant(graph_def: GraphDef, name: str, value: np.ndarray) -> GraphDef:
+    """The graph with a constant in place of an op, without what only that needs."""
+    copy = changes.copy_of(graph_def)
+    node = next(node for node in copy.node if node.name == name)
+    node.Clear()
+    with tf.Graph().as_default() as graph:
+        tf.constant(value, name=name)
+    node.CopyFrom(graph.as_graph_def().node[0])
+    return v1.graph_util.extract_sub_graph(copy, ["y"])
+
+
+def test_what_an_optimizer_computes_and_merges_is_a_line_each() -> None:
+    graph_def = graph_of(scaled_kernel)
+    (kernel,) = changes.run(graph_def, ["kernel:0"], {})
+    kernel = kernel.astype(np.float32)
+    for value, is_right in ((kernel, True), (kernel * np.float32(1.001), False)):
+        after = merged(with_constant(graph_def, "kernel", value))
+        found = difference(changes.index_of(graph_def), changes.index_of(after))
+        lines = [each.sentence for each in found.explained]
+        merging = (
+            "equal constants: 1 op reads another constant that is equal; 1 constant was removed"
+        )
+        if is_right:
+            computed = "computed: 1 op became the constant that it gives"
+            assert lines == [f"{computed}; 6 ops that only these need were left out", merging]
+            assert not found.rest
+        else:
+            assert lines == [merging]
+            assert [each.name for each in found.rest.changed] == ["kernel"]
+            assert "scale" in found.rest.removed
+
+
+def test_a_note_of_an_optimizer_is_no_difference() -> None:
+    graph_def = graph_of(scaled_kernel)
+    after = changes.copy_of(graph_def)
+    after.node[-1].attr["_input_shapes"].list.shape.add()
+    assert not difference(changes.index_of(graph_def), changes.index_of(after))
+
+
+def test_what_grappler_folds_is_not_listed_op_by_op() -> None:
+    graph_def = graph_of(scaled_kernel)
+    found = difference(changes.index_of(graph_def), changes.index_of(changes.optimized(graph_def)))
+    assert {each.change for each in found.explained} >= {"constants"}
+    assert not {"kernel", "scale"} & {
+        *found.rest.removed,
+        *(each.name for each in found.rest.changed),
+    }
+
+
+def test_a_sum_is_matched_where_its_gradients_read_it_too() -> None:
+    """What trains a network reads more of it than what it is frozen for."""
+
+    def residual(*, is_training: bool) -> GraphDef:
+        def build(numbers: np.random.Generator, x: Any) -> Any:
+            kernels = [weight(numbers, 3, 3, 4, 4) for _ in range(3)]
+            for kernel in kernels:
+                x = x + tf.nn.conv2d(x, kernel, 1, "SAME")
+            return tf.add_n(v1.gradients(x, kernels)) if is_training else x
+
+        return graph_of(build)
+
+    before = residual(is_training=True)
+    after = changes.renamed(
+        residual(is_training=False),
+        lambda name: name if name == "image" else changes.new_name(name),
+    )
+    for node in after.node:  # the values are those of variables, which nothing is known of
+        if node.op == "Const":
+            value = np.zeros([size.size for size in node.attr["value"].tensor.tensor_shape.dim])
+            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value.astype(np.float32)))
+    found = difference(changes.index_of(before), changes.index_of(after))
+    sums = {pair.was: pair.name for pair in found.pairs if pair.was.startswith("add")}
+    assert sums == {name: changes.new_name(name) for name in ("add", "add_1", "add_2")}

@@ -165,6 +165,18 @@ def test_a_mask_is_not_the_scale_of_the_scores() -> None:
     assert tensor_difference("t", wide, wide + 1).scaled == pytest.approx(1e-9, rel=1e-3)
 
 
+@pytest.mark.parametrize("other", [1.0, -math.inf])
+@pytest.mark.parametrize("scale", [3.0, 3e4])
+def test_infinity_is_near_nothing_however_large_the_numbers_around(
+    scale: float, other: float
+) -> None:
+    a = np.asarray([math.inf, 1.0, scale], np.float32)
+    b = np.asarray([other, 1.0, scale], np.float32)
+    for found in (tensor_difference("t", a, b), tensor_difference("t", b, a)):
+        assert (found.scaled, found.differs) == (math.inf, True)
+    assert not tensor_difference("t", a, a.copy()).differs
+
+
 def test_sums_in_another_order_are_within_the_tolerance() -> None:
     for dtype in (np.float32, np.float64):
         for size in (10, 1_000, 100_000):

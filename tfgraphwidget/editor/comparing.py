@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from tfgraphwidget import runtime
-from tfgraphwidget.editor.compared_sides import FAILED, Runner, Side
+from tfgraphwidget.editor.compared_sides import FAILED, NOT_FED, Runner, Side
 from tfgraphwidget.editor.graph_run import Values
 from tfgraphwidget.editor.other_values import ops_of_other_values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -40,10 +40,11 @@ from tfgraphwidget.graph import (
     enclosing_blocks,
     forward,
     is_converted,
+    mask_of,
     may_be_random,
     traversal,
 )
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import (
     Comparison,
     FirstDivergence,
@@ -77,6 +78,7 @@ ONLY_THERE = "of the other graph, without a partner here"
 NO_WEIGHT = "of which one graph has no value"
 OTHER_VALUE = "which are other tensors there, and what is computed from them agrees"
 WHAT = "tensor"
+MAX_OTHER_INPUTS = 3  # sentences on them
 
 _MAY_CHANGE = frozenset({Effect.RANDOM, Effect.PYTHON, Effect.NETWORK, Effect.UNKNOWN})
 _LAST_ROUND = "The values are those of the last round of the loop"
@@ -229,7 +231,35 @@ class Comparer:
         self.compare(self.compared_names)
         self.set_tolerances()
         self._leave_out_other_values()
-        return self._result(self._failures())
+        compared = self._result(self._failures())
+        if not compared and not self.path:
+            self._check_outputs(compared)
+        return compared
+
+    def _check_outputs(self, compared: Comparison) -> None:
+        """Raise GraphEditError where no graph computes some output on these feeds, or one alone
+        lacks a feed of it, or nothing is computed from them: that all else agrees does not show
+        that the graphs do.
+        """
+        index = self.now.index
+        fed = [index.op(name) for name in self.now.feeds]
+        is_computed = forward(index, fed) & ~mask_of(index, fed)
+        has_computed = any(is_computed[index.op(each.name)] for each in compared)
+        for reason, names in compared.not_compared.items():
+            outputs = [name for name in names if name in self.now.outputs]
+            if reason == NOT_FED:
+                others = [self.pairs[name] for name in outputs]
+                for side, tensors in ((self.now, outputs), (self.before, others)):
+                    is_alone = not all(side.obstacle(tensor) for tensor in tensors)
+                    if not has_computed or is_alone:
+                        self.now.run.check_fed(outputs, self.now.feeds)
+                        self.before.run.check_fed(others, self.before.feeds)
+            elif outputs and reason.startswith(FAILED):
+                raise SessionRefused(
+                    f"All that both graphs compute on these feeds agrees, but not "
+                    f"{names_text(outputs)}, {reason}.",
+                    [split_tensor(name)[0] for name in outputs],
+                )
 
     def _result(self, fails: tuple[str, ...]) -> Comparison:
         first = self._first_divergence()
@@ -588,8 +618,10 @@ class Comparer:
         unknown = [
             each for each in tensors if each not in self.differences and not _is_handle(index, each)
         ]
+        notes = [note] if note else []
         if unknown and not note:
-            note = f"Not compared: {names_text(unknown)}, which the op reads."
+            notes.append(f"Not compared: {names_text(unknown)}, which the op reads.")
+        notes += self._other_inputs(name, tensors)
         return FirstDivergence(
             name if weight is None else f"{index.names[op]}:0",
             index.names[op],
@@ -598,8 +630,28 @@ class Comparer:
             tuple(inputs),
             self.path,
             number,
-            note,
+            " ".join(notes),
         )
+
+    def _other_inputs(self, name: str, tensors: Sequence[str]) -> list[str]:
+        """Sentences on the inputs of an op that are other tensors in the other graph: all that it
+        reads may agree, and be swapped.
+        """
+        index = self.before.index
+        other = index.op(self.differences[name].other)
+        if self.now.index.types[self.now.index.op(name)] != index.types[other]:
+            return []
+        here = {there: tensor for tensor, there in self.pairs.items()}
+        sentences = []
+        pairs = zip(tensors, input_tensors(index, other), strict=False)
+        for slot, (tensor, there) in enumerate(pairs):
+            if self.pairs.get(tensor) != there and not _is_handle(index, there):
+                partner = here.get(there, there)
+                is_here = f", which is {partner!r} here" if partner != there else ""
+                sentences.append(
+                    f"Input {slot} is {tensor!r}, and in the other graph {there!r}{is_here}."
+                )
+        return sentences[:MAX_OTHER_INPUTS]
 
     # Rounds of v1 loops
 

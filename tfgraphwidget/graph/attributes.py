@@ -44,6 +44,7 @@ UNNAMED = "unnamed"
 IGNORED = frozenset(
     {
         "_output_shapes",
+        "_input_shapes",  # an optimizer's note
         "_user_specified_name",
         "_has_manual_control_dependencies",
         "_read_only_resource_inputs",

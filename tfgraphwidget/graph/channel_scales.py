@@ -40,6 +40,9 @@ _ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "Rsqrt": lambda x: 1 / np.sqrt(x),
     "Neg": np.negative,
     "Square": np.square,
+    "Abs": np.abs,
+    "Maximum": np.maximum,
+    "Minimum": np.minimum,
 }
 
 
@@ -79,6 +82,17 @@ def _near(one: Array, other: Array, tolerance: float) -> bool:
     return bool((np.abs(rows - other_rows) <= tolerance * scale).all())
 
 
+def is_value_of(index: GraphIndex, op: int, constant: NodeDef) -> bool:
+    """Whether a constant has the value, but for rounding, that an op computes from constants."""
+    weights = _Weights(index, None)
+    try:
+        value, other = weights.value(op), weights.array(constant)
+    except (UnknownValue, IndexError, ValueError):
+        return False
+    tolerance = UNITS.get(weights.dtype, FLOAT_UNITS) * np.abs(value).max(initial=0)
+    return value.shape == other.shape and bool((np.abs(value - other) <= tolerance).all())
+
+
 def scaled_layer(
     index: GraphIndex, past: HandedOn, tensor: Tensor, read: ReadVariable | None
 ) -> ScaledLayer:
@@ -114,7 +128,7 @@ class _Weights:
         if node.op not in op_types.FOLDABLE_LAYERS:
             raise UnknownValue(node.op)
         self._has_channels_first = _text(node, "data_format").startswith("NC")
-        kernel = self._value(self._index.input_lists[layer][1])
+        kernel = self.value(self._index.input_lists[layer][1])
         if node.op == "DepthwiseConv2dNative":
             return kernel.reshape(*kernel.shape[:2], -1)
         transposes = node.op == "MatMul" and _flag(node, "transpose_b")
@@ -126,7 +140,7 @@ class _Weights:
         if node.op in op_types.PASSED_ON | op_types.CASTS:
             return scale, shift
         if node.op in op_types.FUSED_BATCH_NORMS:
-            gamma, beta, mean, variance = map(self._value, sources[1:5])
+            gamma, beta, mean, variance = map(self.value, sources[1:5])
             if node.attr.get("is_training") is None or _flag(node, "is_training"):
                 raise UnknownValue(node.name)
             epsilon = node.attr.get("epsilon")
@@ -145,7 +159,7 @@ class _Weights:
 
     def _of_channels(self, op: int, weight: int, channels: int) -> Array:
         """A weight by channel. Raises UnknownValue for one that has another axis."""
-        value = self._value(weight)
+        value = self.value(weight)
         is_bias = self._index.types[op].startswith("BiasAdd")
         axis = -3 if self._has_channels_first and not is_bias else -1
         sizes = (1,) * 3 + value.shape
@@ -153,20 +167,20 @@ class _Weights:
             return value.ravel()
         raise UnknownValue(self._index.names[weight])
 
-    def _value(self, op: int, depth: int = 0) -> Array:
+    def value(self, op: int, depth: int = 0) -> Array:
         """The value of a weight. Raises UnknownValue."""
         index = self._index
         node, sources = index.nodes[op], index.input_lists[op]
         if depth > MOST_DEPTH:
             raise UnknownValue(node.name)
         if node.op in op_types.CONSTANTS and "value" in node.attr:
-            return self._array(node)
+            return self.array(node)
         if node.op in op_types.HANDLES:
             value = None if self._read is None else self._read(node.name)
             if value is None:
                 raise UnknownValue(node.name)
             return np.asarray(value, np.float64)
-        inner = [self._value(source, depth + 1) for source in sources[:2]]
+        inner = [self.value(source, depth + 1) for source in sources[:2]]
         if node.op in op_types.PASSED_ON | {"Cast"} and inner:
             return inner[0]
         if node.op == "Reshape" and len(inner) > 1:
@@ -180,7 +194,7 @@ class _Weights:
             return np.asarray(_ELEMENTWISE[node.op](*inner))
         raise UnknownValue(node.op)
 
-    def _array(self, node: NodeDef) -> Array:
+    def array(self, node: NodeDef) -> Array:
         """The value of a constant."""
         proto = node.attr["value"].tensor
         dtype = dtype_name(proto, "dtype", proto.dtype)

@@ -68,6 +68,10 @@ def contracted_edges(
     has_no_order = np.array([kind in unordered for kind in kinds], bool)[numbers]
     slots[has_no_order[consumer]] = 0
     slots[np.isin(consumer, calls_of_savers(index))] = 0
+    # A saver has variables in an order that says nothing, after the path, the names and the slices.
+    is_saved = of_type(index, "SaveV2".__eq__)[consumer]
+    slots[is_saved] = np.minimum(slots[is_saved], 3)
+    ports = np.where(of_type(index, "RestoreV2".__eq__)[source], 0, ports)
     passed, tensors = _handed_on_edges(index, frozenset(types))
     source, ports = source[tensors], ports[tensors]
     stays = ~(passed[consumer] | passed[source])

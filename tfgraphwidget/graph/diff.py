@@ -864,7 +864,9 @@ class GraphComparison:
             sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"
         ):
             a, b = self.before.nodes[i], self.after.nodes[j]
-            if a is b or (a.name == b.name and a == b):
+            is_same_node = a is b or (a.name == b.name and a == b)
+            # By the names that it has, such an op may read what is another op now.
+            if is_same_node and i not in self._read_others and not any(self._controls(i, j)):
                 continue
             details = tuple(self._details(i, j, a, b))
             if details:

@@ -20,6 +20,7 @@ from tfgraphwidget.graph.channel_scales import (
     ReadVariable,
     UnknownValue,
     agree,
+    is_value_of,
     scaled_layer,
 )
 from tfgraphwidget.graph.contraction import computed_from_weights, handed_on
@@ -61,8 +62,8 @@ StateKeys = Mapping[StateKey, set[StateKey]]
 
 INLINED, FROZEN, FOLDED = "inlined", "frozen", "batch norm"
 PRECISION, IDENTITIES, STATE_NAMES = "precision", "identities", "names of state"
-CONVERTED = "converted"
-CHANGES = (CONVERTED, INLINED, FROZEN, FOLDED, PRECISION, IDENTITIES, STATE_NAMES)
+CONVERTED, COMPUTED, MERGED = "converted", "constants", "equal constants"
+CHANGES = (CONVERTED, INLINED, FROZEN, FOLDED, COMPUTED, MERGED, PRECISION, IDENTITIES, STATE_NAMES)
 RENAMING_CHANGES = frozenset({CONVERTED, INLINED, FROZEN, FOLDED})
 
 INPUT, CONTROL_INPUT, ATTRIBUTE = "input ", "control input", "attr "
@@ -236,16 +237,18 @@ class _Side:
         way = walk_from(ops, lambda op: (source for source in sources[op] if self.unpaired[source]))
         return any(self.index.types[op] in SQUARE_ROOTS for op in way)
 
-    def explain_what_serves(self) -> None:
-        """Explain ops without a pair that only explained ops consume: a folded norm's weights."""
-        stack = list(self.causes)
+    def explain_what_serves(self, computed: Collection[int] = ()) -> None:
+        """Explain ops without a pair that only explained ops consume: a folded norm's weights; or
+        ops in whose place are constants now (`computed`).
+        """
+        stack = [*self.causes, *computed]
         while stack:
             op = stack.pop()
             for source in self.index.input_lists[op]:
                 if self.unpaired[source] and source not in self.causes:
                     consumers = self.index.consumer_lists[source]
-                    if all(consumer in self.causes for consumer in consumers):
-                        self.causes[source] = self.causes[op]
+                    if all(each in self.causes or each in computed for each in consumers):
+                        self.causes[source] = self.causes.get(op, COMPUTED)
                         stack.append(source)
 
     def functions_of(self, change: str) -> dict[str, None]:
@@ -389,6 +392,7 @@ class Explainer:
         for i, j in enumerate(matched.pair):
             if j >= 0:
                 back[j] = i
+        self._digests = matched.attributes
         self._before = _Side(matched.before, matched.pair)
         self._after = _Side(matched.after, back)
         self._changed = changed
@@ -434,7 +438,7 @@ class Explainer:
         self._explain_details(INPUT, self._cause_of_weight)
         self._explain_details("type", self._cause_of_type)
         self._explain_details(ATTRIBUTE, self._cause_of_attribute)
-        self._before.explain_what_serves()
+        self._before.explain_what_serves(self._explain_computed())
         self._after.explain_what_serves()
         self._before.explain_inlined(self._after)
         self._after.explain_inlined(self._before)
@@ -444,6 +448,25 @@ class Explainer:
             side.explain_what_serves()
         self._explain_details(CONTROL_INPUT, self._cause_of_control_input)
         return tuple(filter(None, map(self._explanation, CHANGES)))
+
+    def _explain_computed(self) -> set[int]:
+        """Explain the ops of which the second graph has the value as a constant; these."""
+        computed = set[int]()
+        before, after = self._before.index, self._after.index
+        for change in self._changed:
+            i, j = before.ids[change.was], after.ids[change.name]
+            details = [d for d in change.details if (change.was, d) not in self._causes]
+            was, now = before.types[i], after.types[j]
+            if (
+                now in CONSTANTS
+                and was not in CONSTANTS | HANDLES
+                and len(details) == len(change.details)
+                and self._before.weights[i]
+                and is_value_of(before, i, after.nodes[j])
+            ):
+                computed.add(i)
+                self._causes |= {(change.was, detail): COMPUTED for detail in details}
+        return computed
 
     def _explain_converted(self) -> None:
         """A converted model has other ops for all that leads to those that were paired."""
@@ -548,6 +571,10 @@ class Explainer:
                 count, layers = count_text(len(self._folded), "batch norm"), list(self._folded)
                 note = "; their numbers were not compared" if self._has_unknown_values else ""
                 return f"{count} folded into the weights of {_short(layers, 'layer')}{note}"
+            case "constants":
+                return _computed_sentence(explanation)
+            case "equal constants":
+                return _merged_sentence(explanation)
             case "precision":
                 return self._precision_sentence(explanation)
             case "names of state":
@@ -655,7 +682,20 @@ class Explainer:
                 if cause is not None:
                     self.same_tensors[now[0]] = was[0]
                 return cause
-        return self._cause_of_other_identity(was[0], now[0])
+        return self._cause_of_other_identity(was[0], now[0]) or self._cause_of_equal_constant(
+            was[0][0], now[0][0]
+        )
+
+    def _cause_of_equal_constant(self, was: int, now: int) -> str | None:
+        """An optimizer leaves one of equal constants, which all read that read one of them."""
+        before, after = self._before, self._after
+        are_constants = {before.index.types[was], after.index.types[now]} <= CONSTANTS
+        if not are_constants or self._digests[0].kind(was) != self._digests[1].kind(now):
+            return None
+        for side, op in ((before, was), (after, now)):
+            if side.unpaired[op]:
+                side.causes[op] = MERGED
+        return MERGED
 
     def _same_branch(self, i: int, j: int, tensor: Tensor) -> list[Tensor]:
         """What a Merge reads in the second graph in place of a tensor, wherever it reads it: unless
@@ -866,6 +906,26 @@ class Explainer:
     def _takes_weight(self, i: int) -> bool:
         """Whether the first tensor of an op is a weight that is a variable in one graph only."""
         return any(self._before.origin(t) in self._weights for t in self._before.read(i)[:1])
+
+
+def _computed_sentence(explanation: Explanation) -> str:
+    """How many ops became constants, and how many only these needed."""
+    count, removed = len(explanation.changed), len(explanation.removed)
+    became = "op became the constant that it gives" if count == 1 else ""
+    sentence = f"computed: {count:,} {became or 'ops became the constants that they give'}"
+    left_out = "op that only these need was" if removed == 1 else "ops that only these need were"
+    return sentence + (f"; {removed:,} {left_out} left out" if removed else "")
+
+
+def _merged_sentence(explanation: Explanation) -> str:
+    """How many ops read another constant, and how many of these only one graph has."""
+    count = len(explanation.changed)
+    reads = "op reads another constant that is equal" if count == 1 else ""
+    texts = [f"{count:,} {reads or 'ops read another constant that is equal'}"]
+    for names, what in ((explanation.removed, "removed"), (explanation.added, "added")):
+        were = "constant was" if len(names) == 1 else "constants were"
+        texts += [f"{len(names):,} {were} {what}"] if names else []
+    return f"equal constants: {'; '.join(texts)}"
 
 
 def _own_name(name: str) -> str:

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Literal, NamedTuple
@@ -55,6 +55,8 @@ from tfgraphwidget.graph.op_types import (
     CONCATS,
     CONSTANTS,
     FUNCTION_CALLS,
+    HANDLES,
+    IDENTITY,
     IN_PLACE_OF_CALLS,
     NORMS_WITH_ACTIVATION,
     PASSED_ON,
@@ -205,6 +207,8 @@ def find_matches(
     for scopes_before, scopes_after in LEFT_OUT_SCOPES:
         if not graphs.is_done():
             graphs.pair(graphs.with_same_tail(scopes_before, scopes_after), NAME)
+    if before.origin is not after.origin:
+        graphs.check_names(set(renamed), of_tails=True)
     # 4. By neighbors; first of those that still have the last parts of their names.
     for level in LEVELS:
         if not graphs.is_done():
@@ -253,6 +257,7 @@ def _by_name(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) 
     if before.origin is not after.origin:
         unlike += (
             *_reads_of_others(before, after, forward),
+            *_restored_as_others(before, after, forward),
             *_numbered_calls_of_others(before, after, forward),
         )
     forward[[i for i in unlike if i not in pairs]] = -1
@@ -324,6 +329,28 @@ def _reads_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> lis
     return [i for i in reads if _read_others(before, after, forward, there, (i, int(forward[i])))]
 
 
+def _restored_as_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
+    """The ops by which a saver restores a variable, with the name of those of another variable:
+    "save/AssignVariableOp_3" counts the variables before it.
+    """
+    unlike = []
+    for restore in np.flatnonzero(of_type(before, "RestoreV2".__eq__)).tolist():
+        for i in before.consumer_lists[restore]:
+            variable = _restored_variable(before, i)
+            other = _restored_variable(after, int(forward[i])) if forward[i] >= 0 else -1
+            if variable >= 0 and other >= 0 and forward[variable] != other:
+                unlike += [i, *before.consumer_lists[i]]
+    return unlike
+
+
+def _restored_variable(index: GraphIndex, op: int) -> int:
+    """The variable that an op, or the one that reads it, assigns a value to; -1 for none."""
+    readers = index.consumer_lists[op]
+    assign = readers[0] if index.types[op] in IDENTITY and len(readers) == 1 else op
+    is_assign = index.types[assign] in ASSIGNS and index.input_lists[assign]
+    return index.input_lists[assign][0] if is_assign else -1
+
+
 def _read_others(
     before: GraphIndex, after: GraphIndex, forward: Ids, there: Collection[int], pair: Pair
 ) -> bool:
@@ -333,6 +360,25 @@ def _read_others(
     weight, other = _weight_of(before, pair[0]), _weight_of(after, pair[1])
     are_known = weight >= 0 and other in there
     return are_known and forward[weight] not in (-1, other)
+
+
+def _are_of_others(before: GraphIndex, after: GraphIndex, pair: Pair) -> bool:
+    """Whether two ops are variables, or take them, of other shapes or dtypes and with other names:
+    what one optimizer keeps is not what another one does.
+    """
+    variable, other = _variable_of(before, pair[0]), _variable_of(after, pair[1])
+    if variable < 0 or other < 0:
+        return False
+    node, other_node = before.nodes[variable], after.nodes[other]
+    return last_part(node.name) != last_part(other_node.name) and any(
+        node.attr.get(name) != other_node.attr.get(name) for name in ("shape", "dtype")
+    )
+
+
+def _variable_of(index: GraphIndex, op: int) -> int:
+    """The variable that an op is, or takes first; -1 for none."""
+    sources = index.input_lists[op][:1]
+    return next((each for each in (op, *sources) if index.types[each] in HANDLES), -1)
 
 
 def _weight_of(index: GraphIndex, read: int) -> int:
@@ -346,7 +392,8 @@ def _weight_of(index: GraphIndex, read: int) -> int:
 
 class _Side:
     """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet, and
-    `numbers` of those with a pair the number in the first graph.
+    `numbers` of those with a pair the number in the first graph; `is_of_type_there` says which are
+    of a type that the other graph has, too.
     """
 
     def __init__(
@@ -356,6 +403,7 @@ class _Side:
         self.pair = pair
         self.numbers = numbers
         self.is_constant = of_type(index, CONSTANTS.__contains__)
+        self.is_of_type_there = np.ones(len(index), bool)
         self._is_weight = of_type(index, WEIGHTS.__contains__)
         self._attributes = attributes
         self.look(LEVELS[0])
@@ -604,7 +652,9 @@ class _Side:
         unpaired = self.unpaired
         return np.flatnonzero(self._beside(unpaired) & ~unpaired).astype(np.int32)
 
-    def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
+    def beside(
+        self, op: int, *, own_names: bool, only_readers: bool = False
+    ) -> dict[Hashable, int]:
         """The unpaired ops beside one, by place and kind; or AMBIGUOUS."""
         names = self.index.names
         # Of ops that differ in attributes, the place shows nothing where others only wait.
@@ -614,6 +664,8 @@ class _Side:
         tells_apart = self._level.attributes != "none" and self._level.past >= PASSED_ON
         alike = defaultdict[Hashable, set[int]](set)
         for direction, (others, places) in enumerate(self._neighbors):
+            if only_readers and not direction:
+                continue
             for other, place in zip(others[op], places[op], strict=True):
                 # A constant that only waits for an op may hold anything.
                 least = least_place if is_exact or not self.is_constant[other] else 1
@@ -622,8 +674,10 @@ class _Side:
                     if direction and self.index.types[other] in COMMUTATIVE:
                         # An optimizer adds and multiplies in another order, so that the op at
                         # this place may be the next one: it has other readers, or no weight.
+                        # Gradients read it too, where the other graph has none.
+                        readers = self.is_of_type_there[others[op]].sum()
                         weights = self._is_of_weights[self._neighbors[0][0][other]].sum()
-                        name += f"{len(others[op])} {weights}"
+                        name += f"{readers} {weights}"
                     alike[direction, place, self.kinds[other], name].add(other)
         neighbors: dict[Hashable, int] = {}
         for key, ops in alike.items():
@@ -661,36 +715,48 @@ class _TwoGraphs:
         self.before = before
         self.after = after
         self.evidence = np.full(len(before.index), NAME, np.uint8)
+        for side, other in ((before, after), (after, before)):
+            side.is_of_type_there = of_type(side.index, set(other.index.kinds[0]).__contains__)
 
     def look(self, level: Level) -> None:
         """Go on with the edges and kinds of a level."""
         self.before.look(level)
         self.after.look(level)
 
-    def check_names(self, certain: Collection[str]) -> None:
+    def check_names(self, certain: Collection[str], *, of_tails: bool = False) -> None:
         """Where many ops of one name are something else, let names count only for ops that no
         others are: "Conv2D_3" counts the ops before it, and shifts with these. Where few are, but
-        constants or calls have changed places, do so if fewer ops differ then. The partners of
-        `certain` ops are known.
+        constants, calls or ops that read the same have changed places, do so if fewer ops differ
+        then. The partners of `certain` ops are known. Of names without outer scopes (`of_tails`)
+        many may differ, as what they read has no partner yet.
         """
         before, after, pair = self.before, self.after, self.before.pair
         is_other, count = self._others(), (pair >= 0).sum()
+        if not is_other.any():
+            return
         few = min(FEW_OTHERS, max(FEWEST_OTHERS, THIRD * count))
-        are_many = is_other.sum() > max(few, OTHERS * count)
+        are_many = not of_tails and is_other.sum() > max(few, OTHERS * count)
         if not (are_many or self._are_exchanged(np.flatnonzero(is_other).tolist())):
             return  # an edit, say: its author knows an op by its name
         differences = is_other.sum() + before.unpaired.sum()
         pairs_by_name = pair.copy(), after.pair.copy(), self.evidence.copy()
         ops = np.flatnonzero(pair >= 0).tolist()
-        by_name = [(i, int(pair[i])) for i in ops if before.index.names[i] not in certain]
+        by_name = [
+            (i, int(pair[i]))
+            for i in ops
+            if before.index.names[i] not in certain and not self._are_inputs(i, int(pair[i]))
+        ]
         for i, j in by_name:
             before.pair[i] = after.pair[j] = -1
+        self.look(LEVELS[0])  # all that is known of what has no pair is of more ops now
         labeled: list[Pair] = []
         for rounds in (FAR, 3, 1):
             # Not beside the certain ones alone: there is what was inserted.
             pairs = self.with_unique_label(rounds, own_names=False, everywhere=not labeled)
             self.pair(pairs, STRUCTURE)
             labeled += pairs
+        # What reads a pair is more certain than what it reads, which may be swapped.
+        labeled += self.pair_neighbors(own_names=False, start=labeled, only_readers=True)
         self.pair_neighbors(own_names=False, start=labeled)
         still_free = ((i, j) for i, j in by_name if before.pair[i] < 0 and after.pair[j] < 0)
         self.pair(still_free, NAME)
@@ -715,13 +781,27 @@ class _TwoGraphs:
         """The constants and calls, which are known by what they hold, or by their functions."""
         return self.before.is_constant | of_type(self.before.index, FUNCTION_CALLS.__contains__)
 
-    def _are_exchanged(self, ops: Iterable[int]) -> bool:
-        """Whether one of some ops holds or calls what another one does there: names of layers or
-        ops that count them have shifted, or weights were exchanged.
+    def _are_inputs(self, i: int, j: int) -> bool:
+        """Whether two ops of one name are inputs of the graphs: no more says which is which."""
+        return self.before.index.types[i] in PLACEHOLDERS >= {self.after.index.types[j]}
+
+    def _are_exchanged(self, ops: Sequence[int]) -> bool:
+        """Whether one of some ops, which are something else than their partners, or a partner of
+        them holds, calls or reads what another op does in the other graph: names of layers or ops
+        that count them have shifted, or weights were exchanged.
         """
-        some = [op for op in ops if self._may_be_exchanged[op]]
-        there = {self.after.value(int(self.before.pair[op])) for op in some}
-        return any(self.before.value(op) in there for op in some)
+        before, after, pair = self.before, self.after, self.before.pair
+        own_numbers = np.arange(len(after.index), dtype=np.int32)
+        here, free_here, there, free_there = (
+            {_value_or_inputs(side, op, numbers) for op in some} - {None}
+            for side, numbers, some in (
+                (before, pair, ops),
+                (before, pair, np.flatnonzero(before.unpaired).tolist()),
+                (after, own_numbers, pair[ops].tolist()),
+                (after, own_numbers, np.flatnonzero(after.unpaired).tolist()),
+            )
+        )
+        return bool(here & (there | free_there) or there & free_here)
 
     def pair_at(self, level: Level) -> None:
         """Pair what is alike at a level."""
@@ -767,7 +847,11 @@ class _TwoGraphs:
         forward[[a for a, _ in pairs]] = [b for _, b in pairs]  # what is read may be among them
         graphs = self.before.index, self.after.index
         there = set(forward.tolist())
-        return [pair for pair in pairs if not _read_others(*graphs, forward, there, pair)]
+        return [
+            pair
+            for pair in pairs
+            if not (_read_others(*graphs, forward, there, pair) or _are_of_others(*graphs, pair))
+        ]
 
     def with_same_name_in_scope(self) -> list[Pair]:
         """The ops of one kind and of one name in scopes whose other ops are pairs: those that are
@@ -860,7 +944,8 @@ class _TwoGraphs:
             for side, numbers in zip((self.before, self.after), landmarks, strict=True)
         )
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
-        return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
+        # In the order of ops: labels, and what comes first of them, are others in each process.
+        return sorted(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
 
     def with_one_value(self) -> list[Pair]:
         """The ops that give the same, of which there is one in either graph: of equal ops an
@@ -895,20 +980,45 @@ class _TwoGraphs:
                 number_of[op] = of_value.get(side.value(op), number_of[op])
         return numbers[0], numbers[1]
 
-    def pair_neighbors(self, *, own_names: bool, start: Iterable[Pair] | None = None) -> None:
-        """Pair what is at the same place beside a pair, and go on from there; `start` has the pairs
-        to begin with.
+    def pair_neighbors(
+        self, *, own_names: bool, start: Iterable[Pair] | None = None, only_readers: bool = False
+    ) -> list[Pair]:
+        """Pair what is at the same place beside a pair, or what reads it, and go on from there;
+        these pairs. `start` has the pairs to begin with.
         """
         border = ((a, int(self.before.pair[a])) for a in self.before.border().tolist())
-        stack = [*(border if start is None else start)]
+        stack, further = [*(border if start is None else start)], list[Pair]()
         while stack:
             a, b = stack.pop()
-            beside_a = self.before.beside(a, own_names=own_names)
-            beside_b = self.after.beside(b, own_names=own_names) if beside_a else {}
+            beside_a = self.before.beside(a, own_names=own_names, only_readers=only_readers)
+            beside_b = (
+                self.after.beside(b, own_names=own_names, only_readers=only_readers)
+                if beside_a
+                else {}
+            )
             for one, other in _common(beside_a, beside_b):
-                if self.before.pair[one] < 0 and self.after.pair[other] < 0:
+                is_free = self.before.pair[one] < 0 and self.after.pair[other] < 0
+                graphs = self.before.index, self.after.index
+                if is_free and not _are_of_others(*graphs, (one, other)):
                     self.pair([(one, other)], STRUCTURE)
                     stack.append((one, other))
+                    further.append((one, other))
+        return further
+
+
+def _value_or_inputs(side: _Side, op: int, numbers: Ids) -> Hashable:
+    """What a constant holds or a call calls; of another op its kind and what it reads, by the
+    `numbers` of ops and as the weight that a read gives; None where nothing shows which op it is.
+    """
+    index = side.index
+    if side.is_constant[op] or index.types[op] in FUNCTION_CALLS:
+        return side.value(op)
+    read = [
+        (int(numbers[source if weight < 0 else weight]), port)
+        for source, port in index.input_tensors(op)
+        for weight in [_weight_of(index, source)]
+    ]
+    return (side.value(op), *read) if read and all(source >= 0 for source, _ in read) else None
 
 
 def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> list[Pair]:

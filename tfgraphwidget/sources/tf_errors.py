@@ -16,6 +16,7 @@ _WHERE = (
     "Traceback",
     "Graph execution error",
     "Detected at node",
+    "<stack traces unavailable>",
     "Node:",
     "[[{{",
 )

@@ -170,6 +170,15 @@ def test_an_assign_of_one_input_assigns_nothing() -> None:
             ),
             "shard is cut",
         ),
+        (
+            tf.errors.InvalidArgumentError(
+                None,
+                None,
+                "Graph execution error:\n\nDetected at node a/Add defined at (most recent call "
+                "last):\n<stack traces unavailable>\nIncompatible shapes: [9] vs. [2]\n",
+            ),
+            "Incompatible shapes: [9] vs. [2]",
+        ),
         (ValueError("first\nsecond"), "first"),
         (KeyError(), "KeyError"),
     ],

@@ -412,7 +412,7 @@ def _by_scale(a: Array, b: Array, totals: _Totals) -> float:
     """
     if not totals.largest:  # integers may differ by less than float64 can tell
         return float(np.finfo(np.float64).tiny) if totals.differing else 0.0
-    if not totals.scale:
+    if not totals.scale or math.isinf(totals.largest):
         return math.inf
     if totals.scale < MASK_LEAST:
         return totals.largest / totals.scale
