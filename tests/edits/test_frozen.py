@@ -86,7 +86,7 @@ def test_what_reads_a_variable_after_its_update_is_refused(resource: bool) -> No
             assert [session.run(output) for output in outputs] == [4.0, 15.0]
     index = index_of(graph)
     for output in [output.op.name for output in outputs]:
-        with pytest.raises(GraphEditError, match="reads variable 'w' after '.*' has updated"):
+        with pytest.raises(GraphEditError, match=r"reads variable 'w' after '.*' has updated"):
             convert_variables(index, [output], ones(index))
 
 
