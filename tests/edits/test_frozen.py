@@ -73,6 +73,39 @@ def test_updates_that_are_only_waited_for_are_cut_with_what_only_they_need() -> 
     assert refusal.value.ops[1] == "AssignAddVariableOp_1"
 
 
+@pytest.mark.parametrize("resource", [False, True])
+def test_what_reads_a_variable_after_its_update_is_refused(resource: bool) -> None:
+    """An Identity of a reference variable is its memory: TensorFlow gives what the update wrote."""
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", initializer=1.0, use_resource=resource)
+        flag = v1.placeholder_with_default(True, [])
+        with tf.control_dependencies([v1.assign_add(w, 2.0)]):
+            outputs = (tf.add(w, 1.0), v1.cond(flag, lambda: w * 3.0, lambda: w + 0.0))
+        with v1.Session() as session:
+            session.run(w.initializer)
+            assert [session.run(output) for output in outputs] == [4.0, 15.0]
+    index = index_of(graph)
+    for output in [output.op.name for output in outputs]:
+        with pytest.raises(GraphEditError, match=r"reads variable 'w' after '.*' has updated"):
+            convert_variables(index, [output], ones(index))
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_what_an_update_reads_after_another_update_goes_with_it(resource: bool) -> None:
+    """As in a moving average without bias, which is updated by what two updates before it give."""
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", initializer=1.0, use_resource=resource)
+        biased = v1.get_variable("biased", initializer=1.0, use_resource=resource)
+        average = v1.get_variable("average", initializer=1.0, use_resource=resource)
+        with tf.control_dependencies([v1.assign_add(biased, 2.0)]):
+            update = v1.assign(average, biased * 2.0)
+        with tf.control_dependencies([update]):
+            tf.add(w, 1.0, name="y")
+    index = index_of(graph)
+    made = convert_variables(index, ["y"], ones(index))
+    assert made.variables == ("w",)
+
+
 def test_other_state_is_kept_and_reported() -> None:
     graph = tf.Graph()
     with graph.as_default():

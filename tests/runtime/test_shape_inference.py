@@ -221,6 +221,22 @@ def test_a_ref_variable_is_read_by_its_shape():
     }
 
 
+def test_a_conditional_reads_a_ref_variable_by_its_value():
+    """A moving average of a reference variable begins with one."""
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("a", [3], use_resource=False)
+        v1.get_variable("b", [2, 3], use_resource=False)
+        flag = v1.placeholder(tf.bool, [], name="flag")
+        a = graph.get_tensor_by_name("a:0")
+        picked = v1.cond(flag, lambda: a + 1.0, lambda: a * 2.0)
+    index = index_of(graph)
+    conditional = picked.op.inputs[0].op
+    inputs = [tensor.op.name for tensor in conditional.inputs]
+    assert inputs == ["flag", "a"]
+    shapes = report(infer_patch_shapes(index, reading(index, conditional.name, "flag", "b")))
+    assert shapes[f"{conditional.name}:0"] == ((3,), (2, 3))
+
+
 def test_numbers_that_shapes_hang_on_flow_where_no_shape_changes(chain):
     """The Const gets other numbers, not another shape."""
     minus_one = next(n for n in chain.nodes if n.op == "Pack").input[1]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
+from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, MERGE, V1_FORWARDING
 from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sentences import either
@@ -288,6 +288,7 @@ class ValueRewriter:
         for node in self.nodes:
             if references := self.references(node):
                 self._judge(node, references)
+        self._find_reads_of_memory()
         self._find_assigned()
 
     def _judge(self, node: NodeDef, references: Mapping[int, VariableValue]) -> None:
@@ -305,6 +306,28 @@ class ValueRewriter:
             "VariableShape",
         ):
             self._reads[node.name] = frozenset(value.variable for value in references.values())
+
+    def _find_reads_of_memory(self) -> None:
+        """Add the ops that read a reference variable by an Identity of it.
+
+        TensorFlow copies nothing there: it is the variable's memory, which an update changes in
+        place, so that an op which waits for the update reads the new value. A Merge waits for one
+        of its inputs only: where an update is in one branch, the other reads the old value.
+        """
+        memory: dict[str, frozenset[str]] = {}
+        nodes = [node for node in self.nodes if node.op not in MERGE]
+        grew = True
+        while grew:
+            before = len(memory)
+            for node in nodes:
+                read = (memory.get(text.removesuffix(":0")) for text in node.input)
+                variables = self._reads.get(node.name, frozenset()).union(*filter(None, read))
+                if variables:
+                    self._reads[node.name] = variables
+                if variables and node.op in _ONE:
+                    outputs = (self.naming.output(node, port) for port in (0, 1))
+                    memory.update(dict.fromkeys(outputs, variables))
+            grew = len(memory) > before
 
     def _find_assigned(self) -> None:
         """Find the reads that wait for the only op that changes their variable, an assignment: they
@@ -342,7 +365,7 @@ class ValueRewriter:
 
         Raises where one reads what is cut, or a variable after its update.
         """
-        self._check_order()
+        self._check_order(cut)
         remaining = [node for node in self.nodes if node.name not in cut]
         for node in remaining:
             if node.op in _OUTPUTS and self.references(node):
@@ -386,15 +409,17 @@ class ValueRewriter:
             [op],
         )
 
-    def _check_order(self) -> None:
-        """Raise where a variable is read after its update: the constant is its value before."""
+    def _check_order(self, cut: Collection[str]) -> None:
+        """Raise where an op that stays reads a variable after its update: the constant is its value
+        before.
+        """
         after = self._consumers() if any(self._updates.values()) else {}
         for op, changed in self._updates.items():
             stack, visited = [op] if changed else [], {op}
             while stack:
                 for consumer in after.get(stack.pop(), ()):
                     stale = changed & self._reads.get(consumer, frozenset())
-                    if stale:
+                    if stale and consumer not in cut:
                         variable = min(stale)
                         raise GraphEditError(
                             f"Op {consumer!r}{self._place} reads variable {variable!r} after "

@@ -261,7 +261,10 @@ class ShapeInferenceSandbox:
         """Return the shapes of a function's results."""
         node = tf.compat.v1.NodeDef(op="StatefulPartitionedCall")
         node.attr["f"].func.CopyFrom(function)
-        node.attr["Tin"].list.type.extend(tensor.dtype.as_datatype_enum for tensor in tensors)
+        # A function takes the value of a reference variable, as ops of TensorFlow 1 do.
+        node.attr["Tin"].list.type.extend(
+            tensor.dtype.base_dtype.as_datatype_enum for tensor in tensors
+        )
         node.attr["Tout"].CopyFrom(dtypes)
         return [_shape(tensor) for tensor in self._new_op(node, tensors)]
 
