@@ -5,6 +5,7 @@ file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -59,6 +60,9 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "set_device": lambda editor: editor.set_device(no_ops(editor), "/device:CPU:0"),
     "swap": lambda editor: editor.swap(no_ops(editor), no_ops(editor)),
     "reroute": lambda editor: editor.reroute([], []),
+    "freeze": lambda editor: editor.freeze(no_ops(editor)),
+    "apply": lambda editor: editor.apply([]),
+    "apply, none": lambda editor: editor.apply(tgw.passes.Sequential()),
 }  # fmt: skip
 # What is so already, of the op that a tiny and a clean graph have.
 AGAIN: dict[str, Callable[[tgw.GraphEditor], object]] = {
@@ -90,7 +94,7 @@ HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
 OTHERS = {
     "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs",
     "add": "gives a copy",
-    "call": "gives ops", "insert": "gives an op", "freeze": "needs outputs",
+    "call": "gives ops", "insert": "gives an op",
     "to_module": "gives a module", "to_function": "gives a function", "to_keras": "gives a layer",
     "to_networkx": "gives a graph", "save": "writes a file", "connect": "takes one input",
     "set_constant": "takes one tensor", "set_trainable": "needs a variable",
@@ -134,6 +138,21 @@ NAMES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "remove_collection": lambda editor: editor.passes.remove_collection("nothing"),
     "remove": lambda editor: editor.remove("nothing"),
     "signatures.remove": lambda editor: editor.signatures.remove("nothing"),
+    "replace_all by": lambda editor: editor.replace_all("Elu(x)", "Reluu(x)"),
+    "dtype": lambda editor: editor.ops(dtype="nothing"),
+    "unpin": lambda editor: editor.view.unpin("nothing"),
+}
+# What takes some ops or all, and is given none: a list that is empty, a query without a hit.
+SOME_OR_ALL: dict[str, Callable[[tgw.GraphEditor, Any], object]] = {
+    "match": lambda editor, none: editor.match("Relu(x)", within=none),
+    "replace_all": lambda editor, none: editor.replace_all("Relu(x)", "Elu(x)", within=none),
+    "passes.remove_attr": lambda editor, none: editor.passes.remove_attr("marked", none),
+    "passes.fold_batch_norm": lambda editor, none: editor.passes.fold_batch_norm(none),
+    "passes.change_batch_size": lambda editor, none: editor.passes.change_batch_size(8, none),
+    "insert": lambda editor, none: editor.insert("r:0", "Identity", only=none),
+    "reroute": lambda editor, none: editor.reroute("r:0", to="x:0", only=none),
+    "swap": lambda editor, none: editor.swap("r:0", "x:0", only=none),
+    "freeze": lambda editor, none: editor.freeze(none),
 }
 GRAPHS = {"empty": empty, "tiny": tiny, "clean": clean}
 
@@ -211,10 +230,35 @@ def test_a_name_that_does_not_exist_is_an_error(
     assert len(editor.history) == done
 
 
+@pytest.mark.parametrize("none", [lambda _: [], no_ops], ids=["list", "query"])
+@pytest.mark.parametrize("call", SOME_OR_ALL)
+def test_no_ops_are_not_all_ops(call: str, none: Callable[[tgw.GraphEditor], Any]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        tf.negative(tf.nn.relu(x, name="r"), name="y")
+    for op in graph.get_operations():
+        op._set_attr("marked", tf.compat.v1.AttrValue(b=True))
+    editor = tgw.edit(graph)
+    before = editor._core.index
+    assert not SOME_OR_ALL[call](editor, none(editor))
+    assert (editor._core.index, len(editor.history)) == (before, 0)
+
+
+@pytest.mark.parametrize("part", [lambda _: ([], []), lambda e: (no_ops(e), None)])
+def test_no_part_of_a_function_is_not_all_of_it(
+    part: Callable[[tgw.GraphEditor], tuple[Any, Any]],
+) -> None:
+    signature = [tf.TensorSpec([None], tf.float32)]
+    editor = tgw.edit(tf.function(tf.nn.relu, input_signature=signature))
+    with pytest.raises(GraphEditError, match=r"holds no ops|needs an output boundary"):
+        editor.clone(*part(editor), into="copy")
+    assert not editor.history
+
+
 def test_every_method_is_tried() -> None:
     passes = {name for name in public_methods() if name.startswith("passes.")}
     assert passes == {f"passes.{name}" for name in vars(Passes) if not name.startswith("_")}
-    tried = {*EDITS, *AGAIN, *HISTORY, "find", "match", "lint"}
+    tried = {*(name.partition(",")[0] for name in EDITS), *AGAIN, *HISTORY, "find", "match", "lint"}
     assert public_methods() - tried == OTHERS.keys()
 
 

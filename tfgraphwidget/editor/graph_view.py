@@ -552,7 +552,10 @@ class GraphView:
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, where all of them were put."""
-        self.pinned = pinning.remove_pin(self.pinned, name)
+        pinned = pinning.remove_pin(self.pinned, name)
+        if name and pinned == self.pinned:
+            self._place(name)  # a name that nothing has is refused
+        self.pinned = pinned
         if not name:
             self.memo.forget_history()
 

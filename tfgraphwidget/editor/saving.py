@@ -122,6 +122,7 @@ def save(
     try:
         with export.unwritable_refused(saved):
             kind = export.check_destination(saved, settings, folder=is_folder)
+            _check_boundary_is_used(kind, requested, settings)
             document = archive if kind == export.EDITOR else _document(core, kind)
             if document is not None:
                 export.save_document(saved, document, notices)
@@ -291,11 +292,34 @@ def _graph_to_save(
         edited = _edited_saved_model(core, request, requested)
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
-    is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
-    if is_plain or (request.function is not None and request.read_only):
+    if _is_plain(kind, settings) or (request.function is not None and request.read_only):
         # Whose modules have its signatures.
         return request
     return replace(request, signatures=requested_signatures(core, *requested))
+
+
+def _is_plain(kind: str, settings: export.SaveSettings) -> bool:
+    """Whether a kind of file is a GraphDef that is not frozen, which has no signatures."""
+    return kind in export.GRAPH_DEFS and not settings.frozen
+
+
+def _check_boundary_is_used(
+    kind: str, requested: RequestedBoundary, settings: export.SaveSettings
+) -> None:
+    """Raise InvalidArgument for inputs and outputs of a file that has none of its own."""
+    if settings.frozen or kind in (export.SAVED_MODEL, ".meta", *export.CONVERSIONS):
+        return
+    for name in ("inputs", "outputs"):
+        if getattr(requested, name) is not None:
+            if kind in export.GRAPH_DEFS:
+                way_out = "frozen=True writes what the outputs need"
+            else:
+                way_out = "editor.extract(inputs, outputs) gives a part to save"
+            raise InvalidArgument(
+                name,
+                f"save({name}=...): a '{kind}' file has all of the graph, and no inputs and "
+                "outputs of its own; " + either(f"{way_out}.", "leave them empty."),
+            )
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:

@@ -366,6 +366,9 @@ class View(ArgumentChecks):
         Args:
             name: The item; None for all of them, and then the drawing is laid out from scratch.
 
+        Raises:
+            UnknownName: There is no such item.
+
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()

@@ -151,6 +151,10 @@ class Freeze(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError for a variable that is updated, or has no value."""
+        if not self.outputs:
+            return nothing_to_do(
+                "No outputs are named, so there is nothing to freeze the graph for."
+            )
         index = context.index
         in_function = bool(context.function) or context.boundary is not None
         converted = self._convert(context, in_function=in_function)
