@@ -741,7 +741,9 @@ def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     assert main(["lint", file, "--only", "training-ops", "--json"]) == 1
     assert [row["code"] for row in json.loads(capsys.readouterr().out)] == ["training-ops"]
     assert main(["lint", file, "--only", "training-ops", "--fix", "--out", out]) == 0
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert "fixed: editor.passes.strip_training(" in said
+    assert f"{out} is the fixed graph." in said
     assert main(["lint", out, "--only", "training-ops"]) == 0
     assert capsys.readouterr().err.endswith("tfgraphwidget: nothing was found.\n")
     assert main(["lint", file, "--fix"]) == main(["lint", str(tmp_path / "none.pb")]) == 2

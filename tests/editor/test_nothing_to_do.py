@@ -5,6 +5,7 @@ file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tests.conftest import v1
 from tests.editor.public_names import public_methods
 from tests.nothing import says_nothing
 from tfgraphwidget.editor.edit_methods import Passes
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, UnknownName
 
 
 def empty() -> tf.Graph:
@@ -253,6 +254,35 @@ def test_no_part_of_a_function_is_not_all_of_it(
     with pytest.raises(GraphEditError, match=r"holds no ops|needs an output boundary"):
         editor.clone(*part(editor), into="copy")
     assert not editor.history
+
+
+@pytest.mark.parametrize("file", ["net.pb", "net.svg", "net.json"])
+def test_outputs_that_a_file_has_no_place_for_are_looked_up(file: str, tmp_path: Path) -> None:
+    editor = tgw.example()
+    with pytest.raises(UnknownName, match="did you mean 'net/logits'"):
+        editor.save(tmp_path / file, outputs=["net/logit:0"])
+    assert not [*tmp_path.iterdir()]
+    editor.save(tmp_path / file, outputs=["net/logits:0"])
+    assert "has all of the graph" in editor.source.notices[-1]
+
+
+def test_a_layer_of_keras_is_not_an_op_and_the_way_to_its_ops_is_said() -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Input((4,)), layers.ReLU(name="act")])
+    editor = tgw.edit(model)
+    with pytest.raises(UnknownName, match=r"did you mean '\S+/act\S*/Relu'"):
+        editor.clone("act")
+    for wrong in (model.layers[0], model.layers[0].output):
+        with pytest.raises(UnknownName, match=r"editor\.find\('layer'\)\.outputs"):
+            editor.clone(wrong)
+
+
+def test_what_is_tried_on_the_package_is_said_to_be_of_the_editor() -> None:
+    package: Any = tgw
+    with pytest.raises(AttributeError, match=r"it is editor\.compare$"):
+        package.compare  # noqa: B018
+    with pytest.raises(AttributeError, match=r"tfgraphwidget\.edit opens a graph$"):
+        package.open  # noqa: B018
 
 
 def test_every_method_is_tried() -> None:

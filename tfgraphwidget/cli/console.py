@@ -71,10 +71,6 @@ def in_option_words(why: str, options: Collection[str]) -> str:
     if "trust" in options:
         why = why.replace(HOW_TO_TRUST, "if you trust it, give --trust")
 
-    if "frozen" in options:
-        why = re.sub(r"^save\((inputs|outputs)=\.\.\.\)", r"--\1", why)
-        why = why.replace("frozen=True", "--frozen")
-
     def option(match: re.Match[str]) -> str:
         name, value = match.groups()
         if name not in options:

@@ -750,6 +750,11 @@ def _name(item: object, index: GraphIndex, body: Body) -> str:
             f"{value_text(item)} is a value and no tensor of the graph; "
             + in_cell("make it one: tf.constant(value), with editor.graph.as_default().")
         )
+    if not isinstance(name, str) and type(item).__module__.startswith("keras."):
+        raise UnknownName(
+            f"{value_text(item)} is of Keras and not of the graph; "
+            + in_cell("editor.find('layer').outputs are the tensors that a layer of a name gives.")
+        )
     if not isinstance(name, str):
         raise UnknownName(
             f"{value_text(item)} is neither a name nor a tensor or op of a graph; write "

@@ -122,7 +122,7 @@ def save(
     try:
         with export.unwritable_refused(saved):
             kind = export.check_destination(saved, settings, folder=is_folder)
-            _check_boundary_is_used(kind, requested, settings)
+            notices += _unused_boundary(core, kind, requested, settings)
             document = archive if kind == export.EDITOR else _document(core, kind)
             if document is not None:
                 export.save_document(saved, document, notices)
@@ -303,23 +303,24 @@ def _is_plain(kind: str, settings: export.SaveSettings) -> bool:
     return kind in export.GRAPH_DEFS and not settings.frozen
 
 
-def _check_boundary_is_used(
-    kind: str, requested: RequestedBoundary, settings: export.SaveSettings
-) -> None:
-    """Raise InvalidArgument for inputs and outputs of a file that has none of its own."""
+def _unused_boundary(
+    core: EditorCore, kind: str, requested: RequestedBoundary, settings: export.SaveSettings
+) -> tuple[str, ...]:
+    """A sentence where a kind of file has no place for the inputs and outputs that the user names.
+    Raises UnknownName for one that is not in the graph.
+    """
     if settings.frozen or kind in (export.SAVED_MODEL, ".meta", *export.CONVERSIONS):
-        return
-    for name in ("inputs", "outputs"):
-        if getattr(requested, name) is not None:
-            if kind in export.GRAPH_DEFS:
-                way_out = "frozen=True writes what the outputs need"
-            else:
-                way_out = "editor.extract(inputs, outputs) gives a part to save"
-            raise InvalidArgument(
-                name,
-                f"save({name}=...): a '{kind}' file has all of the graph, and no inputs and "
-                "outputs of its own; " + either(f"{way_out}.", "leave them empty."),
-            )
+        return ()
+    sides: list[Any] = [requested.inputs, requested.outputs]
+    sides = [side for side in sides if side is not None]
+    for side in sides:
+        core.arguments.names([*side.values()] if isinstance(side, Mapping) else side)
+    if not sides:
+        return ()
+    sentence = f"A '{kind}' file has all of the graph, and no inputs and outputs of its own"
+    if kind in export.GRAPH_DEFS:
+        sentence += "; one that is frozen has what the outputs need"
+    return (export.SuccessReport(f"{sentence}."),)
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:
