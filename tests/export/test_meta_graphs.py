@@ -106,7 +106,7 @@ def test_its_collections_are_all_there(tmp_path: Path, restored: Any) -> None:
 
 
 def test_a_collection_that_edits_have_emptied_is_not_said_to_be_left_out(tmp_path: Path) -> None:
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         y = tf.identity(v1.get_variable("w", [], use_resource=True), name="y")
         step = v1.train.get_or_create_global_step()
         v1.train.GradientDescentOptimizer(0.1).minimize(y, step)

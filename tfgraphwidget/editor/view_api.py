@@ -28,6 +28,9 @@ class View(ArgumentChecks):
 
     __setattr__ = set_property
 
+    def __repr__(self) -> str:
+        return f"<View: {' > '.join(self.breadcrumb)}>"
+
     @property
     def widget(self) -> Any:
         """The editor as an ipywidgets widget; always the same one, until that is closed.

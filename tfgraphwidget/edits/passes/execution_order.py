@@ -21,9 +21,6 @@ class Sort(Command):
     Returns:
         How many ops are at another place.
 
-    Raises:
-        GraphEditError: The ops are sorted already, or the graph is a live one.
-
     Example:
         >>> import tfgraphwidget as tgw
         >>> graph_def = tgw.example().graph.as_graph_def()

@@ -38,7 +38,7 @@ class RemoveFunctions(Command):
         What was changed.
 
     Raises:
-        GraphEditError: Ops call every function, or the body of one is edited.
+        GraphEditError: The body of a function is open.
 
     Example:
         >>> import tensorflow as tf, tfgraphwidget as tgw
