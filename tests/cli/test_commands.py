@@ -765,3 +765,14 @@ def test_show_opens_a_page_where_there_is_no_jupyterlab(
     assert "<title>net.pb</title>" in page.read_text("utf-8")
     assert "pip install jupyterlab to edit" in printed.err.replace("\n", " ")
     shutil.rmtree(page.parent)
+
+
+def test_an_argument_too_many_is_refused_with_the_usage_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["info", "a.pb", "b.pb"])
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: tfgraphwidget info [-h]")
+    assert said.endswith("tfgraphwidget info: error: unrecognized arguments: b.pb\n")

@@ -240,7 +240,7 @@ def test_what_an_editor_gives_prints_what_it_is_and_fits_in_a_cell() -> None:
     for thing in things:
         text = repr(thing)
         assert " object at 0x" not in text
-        assert len(text) < 4_000
+        assert len(text) < 6_000
         assert len(text.splitlines()) <= 60
     assert repr(editor.view) == "<View: Graph>"
     assert repr(editor.view.scene()).startswith("<Scene: ")

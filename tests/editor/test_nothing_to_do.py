@@ -76,6 +76,8 @@ AGAIN: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "remove_control_inputs": lambda editor: editor.remove_control_inputs("Placeholder_1", []),
     "reroute": lambda editor: editor.reroute("Placeholder_1:0", "Placeholder_1:0"),
     "apply": lambda editor: editor.apply(tgw.passes.Sequential(tgw.passes.remove_identities())),
+    "insert": lambda editor: editor.insert("Placeholder_1:0", lambda tensor: tensor),
+    "set_trainable": lambda editor: editor.set_trainable(),
 }
 HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "undo": lambda editor: editor.undo(),
@@ -95,10 +97,10 @@ HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
 OTHERS = {
     "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs",
     "add": "gives a copy",
-    "call": "gives ops", "insert": "gives an op",
+    "call": "gives ops",
     "to_module": "gives a module", "to_function": "gives a function", "to_keras": "gives a layer",
     "to_networkx": "gives a graph", "save": "writes a file", "connect": "takes one input",
-    "set_constant": "takes one tensor", "set_trainable": "needs a variable",
+    "set_constant": "takes one tensor",
     "preview": "of an edit", "batch": "of edits", "inspect": "a text", "ops": "a query",
     "between": "a query", "upstream": "a query", "downstream": "a query", "path": "a query",
     "beside": "two graphs", "draw": "a picture", "table": "a table", "measure": "runs",
@@ -283,6 +285,27 @@ def test_what_is_tried_on_the_package_is_said_to_be_of_the_editor() -> None:
         package.compare  # noqa: B018
     with pytest.raises(AttributeError, match=r"tfgraphwidget\.edit opens a graph$"):
         package.open  # noqa: B018
+
+
+def test_keys_of_a_signature_that_are_so_already_are_no_step() -> None:
+    editor = tgw.example()
+    editor.signatures.add("score", ["x:0", "labels:0"], "loss:0")
+    for report in (
+        editor.signatures.reorder("score"),
+        editor.signatures.reorder("score", inputs=["x", "labels"], outputs=["loss"]),
+        editor.rename("score:x", "x"),
+        editor.signatures.rename("score", "score"),
+    ):
+        says_nothing(report, "already")
+    assert len(editor.history) == 1
+    assert editor.signatures.reorder("score", inputs=["labels", "x"])
+
+
+def test_variables_that_are_trainable_alone_already_are_no_step() -> None:
+    editor = tgw.example()
+    assert editor.set_trainable("net/w")
+    says_nothing(editor.set_trainable("net/w"), "already")
+    assert len(editor.history) == 1
 
 
 def test_every_method_is_tried() -> None:

@@ -750,6 +750,8 @@ class Add(Command):
         everything = Selection.of(
             index, [i for i in _ops_in_use(context) if i not in cut_placeholders], "~editor.ops()"
         )
+        if not everything:
+            raise NotClonable("The graph to add has no ops that could be copied; give another one.")
         device = "" if self.clear_devices else None
         return Clone(
             into=self.into,
