@@ -345,7 +345,7 @@ EDITS: dict[str, Method] = {
     "passes.obfuscate_names": lambda e, _: e.passes.obfuscate_names(),
     "set_device": lambda e, _: e.set_device(relu(e), "/cpu:0"),
     "passes.quantize_weights": lambda e, _: e.passes.quantize_weights(minimum=8),
-    "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", ["x"], ["y"]),
+    "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", {"z": "x"}),
     "remove": lambda e, _: e.remove(relu(e), consumers=True),
     "passes.remove_attr": lambda e, _: e.passes.remove_attr(private_attribute(e)),
     "passes.remove_collection": lambda e, _: e.passes.remove_collection(

@@ -21,6 +21,9 @@ class Sort(Command):
     Returns:
         How many ops are at another place.
 
+    Raises:
+        GraphEditError: The graph is a live one, and its ops are in another order.
+
     Example:
         >>> import tfgraphwidget as tgw
         >>> graph_def = tgw.example().graph.as_graph_def()

@@ -210,7 +210,8 @@ class Insert(Command):
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
         if not (patch.add.nodes or patch.changed):
-            return nothing_to_do("The function makes no op, so there is nothing to insert.")
+            what = subject_text(self.function)
+            return nothing_to_do(f"{what} makes no op of {self.at!r}, so there is none to insert.")
         if not stale_gradient_notes(index, patch, context.new_names):
             return patch
         return self._with_gradients(context, patch, at, traced, graft.outputs[0]) or patch
