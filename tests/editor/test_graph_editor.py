@@ -244,3 +244,21 @@ def test_what_an_editor_gives_prints_what_it_is_and_fits_in_a_cell() -> None:
         assert len(text.splitlines()) <= 60
     assert repr(editor.view) == "<View: Graph>"
     assert repr(editor.view.scene()).startswith("<Scene: ")
+
+
+def test_a_notebook_completes_the_names_of_what_an_editor_has() -> None:
+    jedi = pytest.importorskip("jedi")
+    editor = tgw.example()
+    wanted = {
+        "editor.": {"view", "passes", "clone", "history"},
+        "editor.view.": {"expand", "direction", "color_by"},
+        "editor.passes.": {"fold_constants", "cast"},
+        "editor.signatures.": {"add", "open"},
+        "editor.history.": {"goto", "lines"},
+        "editor.source.": {"notices", "trusted"},
+        "editor.clone().": {"variables", "sync"},
+        "tgw.passes.": {"freeze", "Sequential"},
+    }
+    for text, names in wanted.items():
+        completed = jedi.Interpreter(text, [{"editor": editor, "tgw": tgw}]).complete()
+        assert names <= {completion.name for completion in completed}

@@ -308,6 +308,12 @@ def test_variables_that_are_trainable_alone_already_are_no_step() -> None:
     assert len(editor.history) == 1
 
 
+def test_a_value_that_may_come_in_a_list_is_said_once() -> None:
+    wrong: Any = "names of ops"
+    with pytest.raises(GraphEditError, match=r"'devices', 'versions', a list of these or None\.$"):
+        tgw.example().diff(ignore=wrong)
+
+
 def test_every_method_is_tried() -> None:
     passes = {name for name in public_methods() if name.startswith("passes.")}
     assert passes == {f"passes.{name}" for name in vars(Passes) if not name.startswith("_")}

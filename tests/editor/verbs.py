@@ -369,7 +369,7 @@ EDITS: dict[str, Method] = {
     "passes.round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
-    "set_trainable": lambda e, _: e.set_trainable(weight(e)),
+    "set_trainable": lambda e, _: weight(e) and e.set_trainable(),
     "passes.sort": lambda e, _: e.passes.sort(),
     "passes.strip_training": lambda e, _: e.passes.strip_training(*results(e)),
     "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),

@@ -320,8 +320,10 @@ class View(ArgumentChecks):
 
     # Placement
 
+    # A text, as jedi, with which notebooks complete names, fails at a property that is a Literal,
+    # and proposes no name of the view at all.
     @property
-    def direction(self) -> Direction:
+    def direction(self) -> str:
         """The direction of tensors in the drawing, "down" or "right"; assign to change it.
 
         >>> import tfgraphwidget as tgw
