@@ -384,8 +384,11 @@ def _words(hint: object) -> Iterator[str]:
     if origin in (Union, types.UnionType):
         for at, one in enumerate(inner):
             # Of values that may come alone or in a list, the words stand once.
-            is_list_of_others = get_args(one)[:1] and get_args(one)[0] in inner[:at]
-            yield from ["a list of these"] if is_list_of_others else _words(one)
+            is_list = get_origin(one) in (Iterable, Collection, tuple, list)
+            if is_list and get_args(one)[0] in inner[:at]:
+                yield "a list of these"
+            else:
+                yield from _words(one)
     elif origin is Literal:
         yield from map(repr, inner)
     elif origin in (Iterable, Collection, tuple, list):
