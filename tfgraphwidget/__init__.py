@@ -56,6 +56,23 @@ _LAZY = {
     "passes": "tfgraphwidget.editor",
     "pattern": "tfgraphwidget.graph.patterns",
 }
+# What is tried first on the package, and is a method of the editor or `edit`. A list, since looking
+# at the editor would import it each time that a module of the package is.
+_TRIED_ON_GRAPHS = frozenset(
+    (
+        "clone",
+        "compare",
+        "diff",
+        "draw",
+        "find",
+        "freeze",
+        "inspect",
+        "match",
+        "replace_all",
+        "save",
+    )
+)
+_TRIED_TO_OPEN = frozenset(("load", "load_model", "open", "read", "show", "view"))
 
 
 @names_its_call
@@ -358,7 +375,11 @@ def __getattr__(name: str) -> object:
     """Load the modules of some public names on first use, because they import much."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}")
+    if name in _TRIED_TO_OPEN:
+        hint = "; tfgraphwidget.edit opens a graph"
+    else:
+        hint = f"; it is editor.{name}" if name in _TRIED_ON_GRAPHS else ""
+    raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}{hint}")
 
 
 if "ipykernel" in sys.modules:

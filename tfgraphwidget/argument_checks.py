@@ -382,8 +382,13 @@ def listed_words(hint: object) -> str:
 def _words(hint: object) -> Iterator[str]:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        for one in inner:
-            yield from _words(one)
+        for at, one in enumerate(inner):
+            # Of values that may come alone or in a list, the words stand once.
+            is_list = get_origin(one) in (Iterable, Collection, tuple, list)
+            if is_list and get_args(one)[0] in inner[:at]:
+                yield "a list of these"
+            else:
+                yield from _words(one)
     elif origin is Literal:
         yield from map(repr, inner)
     elif origin in (Iterable, Collection, tuple, list):

@@ -238,6 +238,9 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
     """Return at most so many known names that are most like a name, best first, for "did you mean".
 
     Names that end with it come first: "Softmax" probably means "net/Predictions/Softmax".
+
+    >>> nearest("r1", ["net/stem/Conv2D", "net/r1_1/Relu"])
+    ['net/r1_1/Relu']
     """
     import difflib
 
@@ -250,9 +253,11 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
         return tails
     last = last_part(low)
     close = [k for k in choices if last and last[:3] in k.lower()] or choices
-    return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[
-        :count
-    ]
+    near = tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)
+    # Else what lies in a scope of that name, as the ops of a layer of Keras, "net/relu1_1/Relu".
+    scope = re.compile(rf"(?:^|/){re.escape(low)}(?:_\d+)?/")
+    near = near or [k for k in choices if low and scope.search(k.lower())]
+    return list(dict.fromkeys(near))[:count]
 
 
 def did_you_mean(

@@ -69,7 +69,7 @@ _DISTRIBUTIONS = (
     "tf-nightly-cpu",
     "intel-tensorflow",
 )
-_PASSING_ON = frozenset({"call", "method"})
+_PASSING_ON = frozenset({"call", "checkpoint_changes", "method"})
 """Names of functions that represent the method that was called."""
 
 

@@ -42,6 +42,8 @@ _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 def check_place(path: Path) -> None:
     """Raise GraphEditError unless a file of that name can be in a folder that is there."""
     _check_name(path)
+    if path.parent.is_file():
+        raise GraphEditError(f"{str(path.parent)!r} is a file and not a folder; choose a folder.")
     if not path.parent.is_dir():
         raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
 

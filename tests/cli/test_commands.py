@@ -741,7 +741,9 @@ def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     assert main(["lint", file, "--only", "training-ops", "--json"]) == 1
     assert [row["code"] for row in json.loads(capsys.readouterr().out)] == ["training-ops"]
     assert main(["lint", file, "--only", "training-ops", "--fix", "--out", out]) == 0
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert "fixed: editor.passes.strip_training(" in said
+    assert f"{out} is the fixed graph." in said
     assert main(["lint", out, "--only", "training-ops"]) == 0
     assert capsys.readouterr().err.endswith("tfgraphwidget: nothing was found.\n")
     assert main(["lint", file, "--fix"]) == main(["lint", str(tmp_path / "none.pb")]) == 2
@@ -763,3 +765,14 @@ def test_show_opens_a_page_where_there_is_no_jupyterlab(
     assert "<title>net.pb</title>" in page.read_text("utf-8")
     assert "pip install jupyterlab to edit" in printed.err.replace("\n", " ")
     shutil.rmtree(page.parent)
+
+
+def test_an_argument_too_many_is_refused_with_the_usage_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["info", "a.pb", "b.pb"])
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: tfgraphwidget info [-h]")
+    assert said.endswith("tfgraphwidget info: error: unrecognized arguments: b.pb\n")

@@ -202,7 +202,7 @@ def _child() -> GraphEditor:
 PICTURES = (
     Picture("inception", "Inception v3 from a `.meta` file", "play/inception.html", _inception),
     Picture("marked", "A part, marked by its boundary", "how-to/select.md", _inception_marked),
-    Picture("clone", "A clone beside its original", "how-to/clone.md", _clone),
+    Picture("clone", "A clone next to its original", "how-to/clone.md", _clone),
     Picture("costs", "What each op costs, as colors", "how-to/costs.md", _expensive),
     Picture("difference", "What differs between two files", "how-to/compare.md", _difference),
     Picture("q-network", "A deep Q-network, training", "how-to/sync.md", _dqn),

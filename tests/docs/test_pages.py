@@ -124,6 +124,25 @@ def test_the_moving_picture_is_short_and_of_the_size_of_the_storyboard() -> None
     assert 8_000 < milliseconds <= LONGEST
 
 
+def test_the_names_of_the_editor_in_the_pages_exist() -> None:
+    nouns = "view|passes|signatures|history|source"
+    pattern = re.compile(rf"(?<![\w/.-])editor\.((?:(?:{nouns})\.)?[a-z]\w*)")
+    named = {
+        (name, name_of(page))
+        for page in LINKED
+        for name in pattern.findall(page.read_text("utf-8"))
+    }
+    editor, nothing = tgw.example(), object()
+    own = {("turn_over", "docs/contributing.md")}  # the edit that this page writes
+
+    def value_of(name: str) -> object:
+        noun, _, last = name.rpartition(".")
+        return getattr(getattr(editor, noun) if noun else editor, last, nothing)
+
+    missing = {(name, page) for name, page in named if value_of(name) is nothing}
+    assert missing == own
+
+
 @pytest.mark.parametrize("page", LINKED, ids=name_of)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(re.sub(FENCE, "", page.read_text(encoding="utf-8"))):

@@ -223,3 +223,42 @@ def test_a_network_that_others_wrote_still_trains_after_cloning(mlp: tf.Graph) -
             opened.run(v1.global_variables_initializer())
         opened.run(step, {"x:0": np.ones((2, 3))})
         assert np.isfinite(opened.run(loss, {"x:0": np.ones((2, 3))}))
+
+
+def test_what_an_editor_gives_prints_what_it_is_and_fits_in_a_cell() -> None:
+    editor = tgw.example()
+    feeds = {"x:0": [[1, 2, 3, 4]]}
+    copy = editor.clone("x:0", "net/logits:0", into="copy")
+    things = (
+        editor, editor.view, editor.passes, editor.signatures, editor.history, editor.source,
+        editor.history[-1], editor.history.to_script(), editor.view.scene(), editor.inspect(),
+        editor.inspect("net/w"), editor.lint(), editor.lint()[0], editor.match("Relu(x)"),
+        editor.diff(), editor.probe(["net/logits:0"], feeds), copy, copy.report,
+        editor.compare(feeds, tgw.example(), "all")["x:0"], editor.split(at="net/hidden/Relu:0"),
+        editor.preview(editor.rename, "loss", "mean"), tgw.pattern("Relu(x)"), tgw.passes,
+    )  # fmt: skip
+    for thing in things:
+        text = repr(thing)
+        assert " object at 0x" not in text
+        assert len(text) < 6_000
+        assert len(text.splitlines()) <= 60
+    assert repr(editor.view) == "<View: Graph>"
+    assert repr(editor.view.scene()).startswith("<Scene: ")
+
+
+def test_a_notebook_completes_the_names_of_what_an_editor_has() -> None:
+    jedi = pytest.importorskip("jedi")
+    editor = tgw.example()
+    wanted = {
+        "editor.": {"view", "passes", "clone", "history"},
+        "editor.view.": {"expand", "direction", "color_by"},
+        "editor.passes.": {"fold_constants", "cast"},
+        "editor.signatures.": {"add", "open"},
+        "editor.history.": {"goto", "lines"},
+        "editor.source.": {"notices", "trusted"},
+        "editor.clone().": {"variables", "sync"},
+        "tgw.passes.": {"freeze", "Sequential"},
+    }
+    for text, names in wanted.items():
+        completed = jedi.Interpreter(text, [{"editor": editor, "tgw": tgw}]).complete()
+        assert names <= {completion.name for completion in completed}

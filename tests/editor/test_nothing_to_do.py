@@ -5,6 +5,8 @@ file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -14,7 +16,7 @@ from tests.conftest import v1
 from tests.editor.public_names import public_methods
 from tests.nothing import says_nothing
 from tfgraphwidget.editor.edit_methods import Passes
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, UnknownName
 
 
 def empty() -> tf.Graph:
@@ -59,6 +61,9 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "set_device": lambda editor: editor.set_device(no_ops(editor), "/device:CPU:0"),
     "swap": lambda editor: editor.swap(no_ops(editor), no_ops(editor)),
     "reroute": lambda editor: editor.reroute([], []),
+    "freeze": lambda editor: editor.freeze(no_ops(editor)),
+    "apply": lambda editor: editor.apply([]),
+    "apply, none": lambda editor: editor.apply(tgw.passes.Sequential()),
 }  # fmt: skip
 # What is so already, of the op that a tiny and a clean graph have.
 AGAIN: dict[str, Callable[[tgw.GraphEditor], object]] = {
@@ -71,6 +76,8 @@ AGAIN: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "remove_control_inputs": lambda editor: editor.remove_control_inputs("Placeholder_1", []),
     "reroute": lambda editor: editor.reroute("Placeholder_1:0", "Placeholder_1:0"),
     "apply": lambda editor: editor.apply(tgw.passes.Sequential(tgw.passes.remove_identities())),
+    "insert": lambda editor: editor.insert("Placeholder_1:0", lambda tensor: tensor),
+    "set_trainable": lambda editor: editor.set_trainable(),
 }
 HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "undo": lambda editor: editor.undo(),
@@ -90,10 +97,10 @@ HISTORY: dict[str, Callable[[tgw.GraphEditor], object]] = {
 OTHERS = {
     "clone": "gives a copy", "extract": "gives a graph", "split": "gives graphs",
     "add": "gives a copy",
-    "call": "gives ops", "insert": "gives an op", "freeze": "needs outputs",
+    "call": "gives ops",
     "to_module": "gives a module", "to_function": "gives a function", "to_keras": "gives a layer",
     "to_networkx": "gives a graph", "save": "writes a file", "connect": "takes one input",
-    "set_constant": "takes one tensor", "set_trainable": "needs a variable",
+    "set_constant": "takes one tensor",
     "preview": "of an edit", "batch": "of edits", "inspect": "a text", "ops": "a query",
     "between": "a query", "upstream": "a query", "downstream": "a query", "path": "a query",
     "beside": "two graphs", "draw": "a picture", "table": "a table", "measure": "runs",
@@ -134,6 +141,21 @@ NAMES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "remove_collection": lambda editor: editor.passes.remove_collection("nothing"),
     "remove": lambda editor: editor.remove("nothing"),
     "signatures.remove": lambda editor: editor.signatures.remove("nothing"),
+    "replace_all by": lambda editor: editor.replace_all("Elu(x)", "Reluu(x)"),
+    "dtype": lambda editor: editor.ops(dtype="nothing"),
+    "unpin": lambda editor: editor.view.unpin("nothing"),
+}
+# What takes some ops or all, and is given none: a list that is empty, a query without a hit.
+SOME_OR_ALL: dict[str, Callable[[tgw.GraphEditor, Any], object]] = {
+    "match": lambda editor, none: editor.match("Relu(x)", within=none),
+    "replace_all": lambda editor, none: editor.replace_all("Relu(x)", "Elu(x)", within=none),
+    "passes.remove_attr": lambda editor, none: editor.passes.remove_attr("marked", none),
+    "passes.fold_batch_norm": lambda editor, none: editor.passes.fold_batch_norm(none),
+    "passes.change_batch_size": lambda editor, none: editor.passes.change_batch_size(8, none),
+    "insert": lambda editor, none: editor.insert("r:0", "Identity", only=none),
+    "reroute": lambda editor, none: editor.reroute("r:0", to="x:0", only=none),
+    "swap": lambda editor, none: editor.swap("r:0", "x:0", only=none),
+    "freeze": lambda editor, none: editor.freeze(none),
 }
 GRAPHS = {"empty": empty, "tiny": tiny, "clean": clean}
 
@@ -211,10 +233,91 @@ def test_a_name_that_does_not_exist_is_an_error(
     assert len(editor.history) == done
 
 
+@pytest.mark.parametrize("none", [lambda _: [], no_ops], ids=["list", "query"])
+@pytest.mark.parametrize("call", SOME_OR_ALL)
+def test_no_ops_are_not_all_ops(call: str, none: Callable[[tgw.GraphEditor], Any]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        tf.negative(tf.nn.relu(x, name="r"), name="y")
+    for op in graph.get_operations():
+        op._set_attr("marked", tf.compat.v1.AttrValue(b=True))
+    editor = tgw.edit(graph)
+    before = editor._core.index
+    assert not SOME_OR_ALL[call](editor, none(editor))
+    assert (editor._core.index, len(editor.history)) == (before, 0)
+
+
+@pytest.mark.parametrize("part", [lambda _: ([], []), lambda e: (no_ops(e), None)])
+def test_no_part_of_a_function_is_not_all_of_it(
+    part: Callable[[tgw.GraphEditor], tuple[Any, Any]],
+) -> None:
+    signature = [tf.TensorSpec([None], tf.float32)]
+    editor = tgw.edit(tf.function(tf.nn.relu, input_signature=signature))
+    with pytest.raises(GraphEditError, match=r"holds no ops|needs an output boundary"):
+        editor.clone(*part(editor), into="copy")
+    assert not editor.history
+
+
+@pytest.mark.parametrize("file", ["net.pb", "net.svg", "net.json"])
+def test_outputs_that_a_file_has_no_place_for_are_looked_up(file: str, tmp_path: Path) -> None:
+    editor = tgw.example()
+    with pytest.raises(UnknownName, match="did you mean 'net/logits'"):
+        editor.save(tmp_path / file, outputs=["net/logit:0"])
+    assert not [*tmp_path.iterdir()]
+    editor.save(tmp_path / file, outputs=["net/logits:0"])
+    assert "has all of the graph" in editor.source.notices[-1]
+
+
+def test_a_layer_of_keras_is_not_an_op_and_the_way_to_its_ops_is_said() -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Input((4,)), layers.ReLU(name="act")])
+    editor = tgw.edit(model)
+    with pytest.raises(UnknownName, match=r"did you mean '\S+/act\S*/Relu'"):
+        editor.clone("act")
+    for wrong in (model.layers[0], model.layers[0].output):
+        with pytest.raises(UnknownName, match=r"editor\.find\('layer'\)\.outputs"):
+            editor.clone(wrong)
+
+
+def test_what_is_tried_on_the_package_is_said_to_be_of_the_editor() -> None:
+    package: Any = tgw
+    with pytest.raises(AttributeError, match=r"it is editor\.compare$"):
+        package.compare  # noqa: B018
+    with pytest.raises(AttributeError, match=r"tfgraphwidget\.edit opens a graph$"):
+        package.open  # noqa: B018
+
+
+def test_keys_of_a_signature_that_are_so_already_are_no_step() -> None:
+    editor = tgw.example()
+    editor.signatures.add("score", ["x:0", "labels:0"], "loss:0")
+    for report in (
+        editor.signatures.reorder("score"),
+        editor.signatures.reorder("score", inputs=["x", "labels"], outputs=["loss"]),
+        editor.rename("score:x", "x"),
+        editor.signatures.rename("score", "score"),
+    ):
+        says_nothing(report, "already")
+    assert len(editor.history) == 1
+    assert editor.signatures.reorder("score", inputs=["labels", "x"])
+
+
+def test_variables_that_are_trainable_alone_already_are_no_step() -> None:
+    editor = tgw.example()
+    assert editor.set_trainable("net/w")
+    says_nothing(editor.set_trainable("net/w"), "already")
+    assert len(editor.history) == 1
+
+
+def test_a_value_that_may_come_in_a_list_is_said_once() -> None:
+    wrong: Any = "names of ops"
+    with pytest.raises(GraphEditError, match=r"'devices', 'versions', a list of these or None\.$"):
+        tgw.example().diff(ignore=wrong)
+
+
 def test_every_method_is_tried() -> None:
     passes = {name for name in public_methods() if name.startswith("passes.")}
     assert passes == {f"passes.{name}" for name in vars(Passes) if not name.startswith("_")}
-    tried = {*EDITS, *AGAIN, *HISTORY, "find", "match", "lint"}
+    tried = {*(name.partition(",")[0] for name in EDITS), *AGAIN, *HISTORY, "find", "match", "lint"}
     assert public_methods() - tried == OTHERS.keys()
 
 

@@ -66,7 +66,7 @@ EDITS: dict[str, Edit] = {
     "detach": lambda e: e.detach(e.ops(scope="net/two"), outputs=False, names=["fed"]),
     "fold_batch_norm": lambda e: e.passes.fold_batch_norm(),
     "freeze": lambda e: e.freeze("end"),
-    "insert": lambda e: e.insert("kept:0", "Cast", "half", only=e.ops("flat"), dtype=tf.float32),
+    "insert": lambda e: e.insert("kept:0", "LeakyRelu", "leaky", only=e.ops("flat"), alpha=0.5),
     "order_signature": lambda e: (
         e.signatures.add("kept", ["x", "image"], {"y": "kept"}),
         e.signatures.reorder("kept", ["image", "x"]),

@@ -345,7 +345,7 @@ EDITS: dict[str, Method] = {
     "passes.obfuscate_names": lambda e, _: e.passes.obfuscate_names(),
     "set_device": lambda e, _: e.set_device(relu(e), "/cpu:0"),
     "passes.quantize_weights": lambda e, _: e.passes.quantize_weights(minimum=8),
-    "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", ["x"], ["y"]),
+    "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", {"z": "x"}),
     "remove": lambda e, _: e.remove(relu(e), consumers=True),
     "passes.remove_attr": lambda e, _: e.passes.remove_attr(private_attribute(e)),
     "passes.remove_collection": lambda e, _: e.passes.remove_collection(
@@ -369,7 +369,7 @@ EDITS: dict[str, Method] = {
     "passes.round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
-    "set_trainable": lambda e, _: e.set_trainable(weight(e)),
+    "set_trainable": lambda e, _: weight(e) and e.set_trainable(),
     "passes.sort": lambda e, _: e.passes.sort(),
     "passes.strip_training": lambda e, _: e.passes.strip_training(*results(e)),
     "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),

@@ -171,6 +171,19 @@ def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results
     assert results(tgw.edit(tmp_path / "g.pb")._core.index) == ("loop/Identity_2", "y")
 
 
+def test_what_a_conditional_with_a_dropout_reads_is_no_result_of_a_graph_that_trains() -> None:
+    v1.enable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        hidden = tf.nn.relu(x * v1.get_variable("v", [3]), name="hidden")
+        training = v1.placeholder_with_default(False, [])
+        passed = tf.cond(training, lambda: tf.nn.dropout(hidden, 0.5), lambda: hidden)
+        loss = tf.reduce_mean(passed * v1.get_variable("w", [3]), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+    assert "If" in {op.type for op in graph.get_operations()}
+    assert results(tgw.edit(graph)._core.index) == ("loss",)
+
+
 def test_what_a_dynamic_rnn_counts_is_no_result_and_a_loss_that_is_reported_is_one() -> None:
     """As TensorFlow 1 writes it, whose loop is not in TensorFlow any more."""
     v1.disable_control_flow_v2()

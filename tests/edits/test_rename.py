@@ -445,8 +445,7 @@ def test_ends_of_a_signature_have_other_names(
         match="Signature 'predict' has no input or output 'y'; it has 'x' and 'scores'",
     ):
         editor.rename("predict:y", "z")
-    with pytest.raises(GraphEditError, match="has 'x' already"):
-        editor.rename("predict:x", "x")
+    assert not editor.rename("predict:x", "x")
     editor.save(tmp_path / "renamed/")
     loaded = tf.saved_model.load(str(tmp_path / "renamed"))
     assert list(loaded.signatures["predict"](x=tf.constant(batch))) == ["scores"]

@@ -683,6 +683,7 @@ def test_the_inputs_and_outputs_of_signatures_stay(signed: Path, tmp_path: Path)
         ("a:0", [1, 2], "Op 'a' is a Mul, and no placeholder that is fed"),
         ("x:0", "float33", "'float33' is not a shape, a dtype or a tf.TensorSpec"),
         ("x:0", object(), "is not a shape, a dtype or a tf.TensorSpec"),
+        ("x:0", [-1, 4], "write None for any size"),
     ],
 )
 def test_what_is_no_input_or_no_spec_is_refused(

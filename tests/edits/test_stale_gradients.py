@@ -303,10 +303,10 @@ def test_gradients_go_through_what_is_new_in_a_file(edit: Any) -> None:
 @pytest.mark.parametrize(
     ("function", "only"),
     [
-        (tf.stop_gradient, ()),
-        (tf.round, ()),
-        (lambda t: t + tf.random.normal([4]), ()),
-        (lambda t: t * v1.get_variable("scale", initializer=2.0, use_resource=True), ()),
+        (tf.stop_gradient, None),
+        (tf.round, None),
+        (lambda t: t + tf.random.normal([4]), None),
+        (lambda t: t * v1.get_variable("scale", initializer=2.0, use_resource=True), None),
         (halve, ["same"]),
     ],
     ids=["a stop", "no gradient", "random", "state", "one consumer"],

@@ -105,6 +105,24 @@ def test_its_collections_are_all_there(tmp_path: Path, restored: Any) -> None:
     assert signature == Signature("serving_default", (("x", "x:0"),), (("y", "y:0"),))
 
 
+def test_a_collection_that_edits_have_emptied_is_not_said_to_be_left_out(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        y = tf.identity(v1.get_variable("w", [], use_resource=True), name="y")
+        step = v1.train.get_or_create_global_step()
+        v1.train.GradientDescentOptimizer(0.1).minimize(y, step)
+        v1.summary.scalar("loss", y)
+        meta = v1.train.export_meta_graph()
+    assert {"global_step", "train_op", "summaries"} <= meta.collection_def.keys()
+    editor = tgw.edit(meta)
+    editor.passes.strip_training("y:0")
+    with pytest.warns(UserWarning, match="no values here") as caught:
+        editor.save(tmp_path / "m.meta")
+    assert len(caught) == 1, "no collection is said to be left out"
+    written = v1.MetaGraphDef.FromString((tmp_path / "m.meta").read_bytes())
+    assert "train_op" not in written.collection_def
+    assert len(written.collection_def["trainable_variables"].bytes_list.value) == 1
+
+
 def test_what_was_undone_is_not_in_it(editor: GraphEditor, tmp_path: Path, restored: Any) -> None:
     before = editor.graph.as_graph_def()
     editor.clone("x:0", "net/logits:0")

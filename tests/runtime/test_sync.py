@@ -612,7 +612,7 @@ def test_values_that_cannot_be_written_are_refused_in_one_sentence(tmp_path: Pat
         copy = tgw.edit(graph, session=session).clone((), "y", "copy")
         with pytest.raises(
             GraphEditError,
-            match=r"^save\(\S+\): The folder '.*file' does not exist; make it first\.$",
+            match=r"^save\(\S+\): '.*file' is a file and not a folder; choose a folder\.$",
         ):
             copy.save(str(tmp_path / "file" / "values"))
         copy.save(str(tmp_path / "file"))  # the names of a checkpoint's files begin with its own

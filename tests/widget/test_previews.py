@@ -218,7 +218,10 @@ def test_the_optimizer_is_compared_with_and_the_graph_stays(graph: tf.Graph) -> 
     ("size", "sentence"),
     [
         ("abc", "size 'abc' is not what the form takes; give a whole number or None."),
-        ("0", "size 0 is no batch size; give a number from 1 to 2,147,483,647, or None for any."),
+        (
+            "0",
+            "size 0 is not a batch size; give a number from 1 to 2,147,483,647, or None for any.",
+        ),
     ],
 )
 def test_what_is_no_batch_size_is_refused_in_the_words_of_the_form(

@@ -26,7 +26,10 @@ _WITH_RESULT = ("diff", "lint")  # whose 1 says that the graphs differ, or that 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command of these arguments, or of those of the process, and return the exit code."""
-    options = create_parser().parse_args(arguments)
+    options, others = create_parser().parse_known_args(arguments)
+    if others:
+        # With the usage of the command, which says what it takes.
+        options.error(f"unrecognized arguments: {' '.join(others)}")
     # TensorFlow's messages on graphics cards are not an answer.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if isinstance(sys.stdout, io.TextIOWrapper):

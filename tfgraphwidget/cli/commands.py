@@ -260,6 +260,7 @@ def print_lint(options: argparse.Namespace) -> int:
             reports |= {_signature_name(other): other.lint(wanted, **rules) for other in others}
     _print_reports(reports, as_json=options.json, of_signatures=bool(others))
     if options.fix:
+        print_note(f"tfgraphwidget: note: {escape(options.out)} is the fixed graph.")
         _print_notes(editor)
         if others:
             names = ", ".join(repr(_signature_name(other)) for other in others)
@@ -317,6 +318,7 @@ def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
         why = str(error.why)
     else:
         if report:
+            print_note(f"tfgraphwidget: fixed: {escape(fix.code())}")
             return True
         why = str(report)
     print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(why)}")

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from tfgraphwidget.naming import FIND_OPS, HOW_TO_TRUST
 
-_CALL = re.compile(r"\btgw\.edit\((?:path|'[^']*'), (\w+='[^']*')\)")
+_CALL = re.compile(r"(: )?\btgw\.edit\((?:path|'[^']*'), ((\w+)='[^']*')\)")
 _FIND_OPS = (FIND_OPS, "tfgraphwidget info FILE lists inputs and outputs")
 _ARGUMENT = re.compile(r"(?<![\w'])(signature|checkpoint|tags)=('[^']*'|\[[^\]]*\]|(?=[ ;,.]|$))")
 
@@ -58,6 +58,10 @@ def in_option_words(why: str, options: Collection[str]) -> str:
     ...     "Open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt').", ["checkpoint"]
     ... )
     'Open it with its checkpoint: --checkpoint model.ckpt.'
+    >>> in_option_words(
+    ...     "Give the .meta file: tgw.edit('m.meta', checkpoint='m').", ["signature"]
+    ... )
+    'Give the .meta file.'
     >>> in_option_words("Give signature='a'.", [])
     "Give signature='a'."
     >>> in_option_words("This graph has no op 'softmax'; editor.find(text) finds ops.", [])
@@ -74,4 +78,8 @@ def in_option_words(why: str, options: Collection[str]) -> str:
         words = quote(",".join(re.findall("'([^']*)'", value)))
         return f"--{name} {words}" if value else f"--{name}"
 
-    return _ARGUMENT.sub(option, _CALL.sub(r"\1", why) if options else why)
+    def call(match: re.Match[str]) -> str:
+        colon, argument, name = match.groups("")
+        return colon + argument if name in options else ""
+
+    return _ARGUMENT.sub(option, _CALL.sub(call, why) if options else why)

@@ -72,6 +72,7 @@ def create_parser() -> argparse.ArgumentParser:
             name=name,
             help=about,
         )
+        command.set_defaults(error=command.error)
         return command
 
     _add_demo(add)

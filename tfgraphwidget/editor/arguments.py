@@ -13,7 +13,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_in_parts, is_single
 from tfgraphwidget.editor.navigator import target_of
 from tfgraphwidget.editor.signature_boundary import signature_boundary
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import (
     Selection,
     Signature,
@@ -531,7 +531,13 @@ class ArgumentResolver:
             selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(view.boundary):
             selection = view.selection
-        return selection, *self.boundary(inputs, outputs)
+        boundary = self.boundary(inputs, outputs)
+        if selection is None and not any(boundary) and not inputs is outputs is None:
+            raise NoPath(
+                "A part of the graph needs an output boundary; name at least one op or tensor in "
+                "outputs."
+            )
+        return selection, *boundary
 
     def scope_for_copies(self, times: object, devices: object) -> str:
         """A free scope name, of which the numbered ones are free too for several copies."""

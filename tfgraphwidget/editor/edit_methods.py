@@ -75,6 +75,9 @@ class Passes(ArgumentChecks):
 
     __setattr__ = set_property
 
+    def __repr__(self) -> str:
+        return f"<passes: {', '.join(name for name in dir(type(self)) if name[0] != '_')}>"
+
     strip_training = EditMethod()
     remove_identities = EditMethod()
     merge_duplicates = EditMethod()

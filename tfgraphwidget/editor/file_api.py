@@ -314,7 +314,8 @@ class FileAPI(ArgumentChecks):
             inputs: The inputs of the signature: names, tensors, or {key: tensor}; without `inputs`
                 and `outputs`, the marked boundary, or else the signatures that the file was opened
                 with.
-            outputs: The outputs of the signature, in the same forms.
+            outputs: The outputs of the signature, in the same forms. A GraphDef that is not frozen
+                has no signature, and all of the graph.
             signatures: Several signatures: {name: (inputs, outputs)}.
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
             inline: Of a frozen GraphDef: the ops of functions in place of calls, so that the file

@@ -282,7 +282,7 @@ def _module_boundary(
             )
         used_inputs = tuple(name for name in command.inputs if name not in unused)
         return used_inputs, command.outputs, (), unused_inputs_notice(unused, command.outputs)
-    selection = command.selection.on(index)
+    selection = edits.clone.selected_part(index, command.selection)
     inputs, outputs = selection.boundary
     return inputs, outputs, selection.ids, ()
 

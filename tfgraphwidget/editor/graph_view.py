@@ -552,7 +552,10 @@ class GraphView:
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, where all of them were put."""
-        self.pinned = pinning.remove_pin(self.pinned, name)
+        pinned = pinning.remove_pin(self.pinned, name)
+        if name and pinned == self.pinned:
+            self._place(name)  # a name that nothing has is refused
+        self.pinned = pinned
         if not name:
             self.memo.forget_history()
 
@@ -746,6 +749,11 @@ def _name(item: object, index: GraphIndex, body: Body) -> str:
         raise UnknownName(
             f"{value_text(item)} is a value and no tensor of the graph; "
             + in_cell("make it one: tf.constant(value), with editor.graph.as_default().")
+        )
+    if not isinstance(name, str) and type(item).__module__.startswith("keras."):
+        raise UnknownName(
+            f"{value_text(item)} is of Keras and not of the graph; "
+            + in_cell("editor.find('layer').outputs are the tensors that a layer of a name gives.")
         )
     if not isinstance(name, str):
         raise UnknownName(

@@ -122,6 +122,7 @@ def save(
     try:
         with export.unwritable_refused(saved):
             kind = export.check_destination(saved, settings, folder=is_folder)
+            notices += _unused_boundary(core, kind, requested, settings)
             document = archive if kind == export.EDITOR else _document(core, kind)
             if document is not None:
                 export.save_document(saved, document, notices)
@@ -291,11 +292,35 @@ def _graph_to_save(
         edited = _edited_saved_model(core, request, requested)
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
-    is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
-    if is_plain or (request.function is not None and request.read_only):
+    if _is_plain(kind, settings) or (request.function is not None and request.read_only):
         # Whose modules have its signatures.
         return request
     return replace(request, signatures=requested_signatures(core, *requested))
+
+
+def _is_plain(kind: str, settings: export.SaveSettings) -> bool:
+    """Whether a kind of file is a GraphDef that is not frozen, which has no signatures."""
+    return kind in export.GRAPH_DEFS and not settings.frozen
+
+
+def _unused_boundary(
+    core: EditorCore, kind: str, requested: RequestedBoundary, settings: export.SaveSettings
+) -> tuple[str, ...]:
+    """A sentence where a kind of file has no place for the inputs and outputs that the user names.
+    Raises UnknownName for one that is not in the graph.
+    """
+    if settings.frozen or kind in (export.SAVED_MODEL, ".meta", *export.CONVERSIONS):
+        return ()
+    sides: list[Any] = [requested.inputs, requested.outputs]
+    sides = [side for side in sides if side is not None]
+    for side in sides:
+        core.arguments.names([*side.values()] if isinstance(side, Mapping) else side)
+    if not sides:
+        return ()
+    sentence = f"A '{kind}' file has all of the graph, and no inputs and outputs of its own"
+    if kind in export.GRAPH_DEFS:
+        sentence += "; one that is frozen has what the outputs need"
+    return (export.SuccessReport(f"{sentence}."),)
 
 
 def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:

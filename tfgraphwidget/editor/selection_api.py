@@ -125,7 +125,7 @@ class SelectionAPI(ArgumentChecks):
         where: Callable[[Op], object] | None = None,
         file: str | PathLike[str] | None = None,
     ) -> Selection:
-        """Select the ops that are named, or all ops, and pass all filters.
+        """Select the ops that are named, or with filters alone all ops, and that pass all filters.
 
         Shapes that a file does not contain are inferred by TensorFlow on first use, which takes
         seconds for 50,000 ops.
@@ -147,8 +147,8 @@ class SelectionAPI(ArgumentChecks):
             The Selection; without names and filters an empty one.
 
         Raises:
-            UnknownName: There is no op or scope of that name, or neither the graph nor TensorFlow
-                has the op type.
+            UnknownName: There is no op, scope or dtype of that name, or neither the graph nor
+                TensorFlow has the op type.
             GraphEditError: `matching` is not a regular expression, or `where` raises an error.
 
         Example:

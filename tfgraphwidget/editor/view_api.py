@@ -28,6 +28,9 @@ class View(ArgumentChecks):
 
     __setattr__ = set_property
 
+    def __repr__(self) -> str:
+        return f"<View: {' > '.join(self.breadcrumb)}>"
+
     @property
     def widget(self) -> Any:
         """The editor as an ipywidgets widget; always the same one, until that is closed.
@@ -317,8 +320,10 @@ class View(ArgumentChecks):
 
     # Placement
 
+    # A text, as jedi, with which notebooks complete names, fails at a property that is a Literal,
+    # and proposes no name of the view at all.
     @property
-    def direction(self) -> Direction:
+    def direction(self) -> str:
         """The direction of tensors in the drawing, "down" or "right"; assign to change it.
 
         >>> import tfgraphwidget as tgw
@@ -365,6 +370,9 @@ class View(ArgumentChecks):
 
         Args:
             name: The item; None for all of them, and then the drawing is laid out from scratch.
+
+        Raises:
+            UnknownName: There is no such item.
 
         Example:
             >>> import tfgraphwidget as tgw

@@ -86,6 +86,8 @@ class Edits:
     @classmethod
     def together(cls, reports: Sequence[Edits]) -> Edits:
         """One report of edits that were made one after the other: what is different at the end."""
+        if not reports:
+            return cls(notes=("No edits are named, so there is nothing to do.",), is_nothing=True)
         if len(reports) == 1:
             return reports[0]
         added: dict[str, None] = {}

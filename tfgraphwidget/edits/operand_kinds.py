@@ -236,8 +236,13 @@ def _of_part_or_all(resolver: Resolver, argument: OpsLike | None) -> object:
     return () if argument is None else resolver.part(argument, ops=True)
 
 
-def _ops_or_all(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...]:
-    return resolver.ops(() if argument is None else argument)
+def consumers_or_all(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...] | Selection:
+    """The consumers that an edit may change: () for all, an empty selection for none."""
+    return () if argument is None else resolver.consumers(argument) or resolver.part([])
+
+
+def _names_or_all(resolver: Resolver, argument: TensorsLike | None) -> object:
+    return () if argument is None else resolver.names(argument) or resolver.part([])
 
 
 def _ops_to_keep(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...]:
@@ -307,8 +312,6 @@ OpNames: TypeAlias = Annotated[
     tuple[str, ...], Operand("OpsLike", lambda r, argument: r.ops(argument), form="tensor")
 ]
 """Ops."""
-OpsOrAll: TypeAlias = Annotated[PartNames, Operand("OpsLike | None", _ops_or_all, default=None)]
-"""Ops; None for all of the graph."""
 TensorName: TypeAlias = Annotated[
     str, Operand("TensorLike", lambda r, argument: r.tensor(argument))
 ]
@@ -338,7 +341,15 @@ PartOrAll: TypeAlias = Annotated[
 Consumers: TypeAlias = Annotated[
     tuple[str, ...] | Selection, Operand("OpsLike", lambda r, argument: r.consumers(argument))
 ]
-"""Ops whose inputs an edit may change, or may not."""
+"""Ops whose inputs an edit may not change."""
+ConsumersOrAll: TypeAlias = Annotated[
+    tuple[str, ...] | Selection, Operand("OpsLike | None", consumers_or_all, default=None)
+]
+"""Ops whose inputs an edit may change; None for all."""
+NamesOrAll: TypeAlias = Annotated[
+    tuple[str, ...] | Selection, Operand("TensorsLike | None", _names_or_all, default=None)
+]
+"""Ops and tensors; None for all that the edit can take."""
 Kept: TypeAlias = Annotated[PartNames, Operand("OpsLike | None", _ops_to_keep, default=None)]
 """Ops that a pass leaves alone; None for those of the marked boundary."""
 Outputs: TypeAlias = Annotated[

@@ -251,8 +251,11 @@ class OrderSignature(Command):
                 ("outputs", self.outputs, signature.outputs),
             )
         ]
+        order = KeyOrder(self.name, *sides)
+        if order.on((signature,)) == (signature,):
+            return nothing_to_do(f"The keys of signature {self.name!r} are in that order already.")
         note = "Files keep no order of keys: TensorFlow reads them sorted."
-        return Patch(signature_edits=(KeyOrder(self.name, *sides),), report=Report((note,)))
+        return Patch(signature_edits=(order,), report=Report((note,)))
 
     def _order(
         self, side: str, keys: kinds.KeysInOrder, tensors: tuple[tuple[str, str], ...]

@@ -23,6 +23,7 @@ from tfgraphwidget.graph.endpoints import check_ports, pairs
 from tfgraphwidget.graph.expressions import call, function_expression, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.op_types import DTYPE_NAMES
 from tfgraphwidget.graph.regex_timeout import expression_with_flags, search_in_time
 from tfgraphwidget.graph.selection import Selection, Walk, with_recipe
 from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
@@ -188,6 +189,8 @@ def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, s
             f'{value_text(dtype)} is not a dtype; write its name, "float32", or a part of it, '
             '"float*".'
         )
+    if isinstance(dtype, str) and not _is_dtype_pattern(dtype):
+        raise UnknownName(f"There is no dtype {dtype!r}" + did_you_mean(dtype, DTYPE_NAMES))
     wanted_shape = "*" if shape is None else shape_pattern(shape)
 
     def produces(op: int) -> bool:
@@ -200,6 +203,11 @@ def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, s
     written = [f"dtype={literal(dtype)}"] if dtype is not None else []
     written += [f"shape={_shape_written(wanted_shape)}"] if shape is not None else []
     return mask_of(index, filter(produces, range(len(index)))), ", ".join(written)
+
+
+def _is_dtype_pattern(text: str) -> bool:
+    """Whether a dtype can match a text: a name that has no wildcard is one of TensorFlow's."""
+    return any(letter in text for letter in "*?[") or text.removesuffix("_ref") in DTYPE_NAMES
 
 
 def scope(index: GraphIndex, *names: str) -> Selection:

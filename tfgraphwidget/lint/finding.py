@@ -13,7 +13,7 @@ Severity = Literal["error", "warning"]
 _MOST_NAMES = 3  # ops that a finding names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """Something that a rule found.
 
@@ -48,6 +48,9 @@ class Finding:
         )
         fix = "" if self.fix is None else f"\n    fix: {self.fix.code()}"
         return f"{self.severity} {self.code}: {self.sentence}{ops if self.ops else ''}{fix}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 @dataclass(frozen=True, repr=False)

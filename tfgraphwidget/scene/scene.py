@@ -21,6 +21,7 @@ from tfgraphwidget.graph import DIFFERS, Effect, GraphIndex, distinct
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.scene.coloring.legend import Legend
 from tfgraphwidget.scene.selected_lines import find_selected_lines
 from tfgraphwidget.visible import (
@@ -110,7 +111,7 @@ INPUT_MARK, OUTPUT_MARK, SOURCE_MARK = 1, 2, 4
 EFFECTS = tuple(effect for effect in Effect if effect.is_dangerous)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
@@ -164,6 +165,9 @@ class Scene:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Scene: {count_text(len(self), 'item')}, {count_text(len(self.source), 'line')}>"
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays to send, by field name, in the order of the field lists."""

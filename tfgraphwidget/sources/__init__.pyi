@@ -142,5 +142,6 @@ from .tf_errors import wrap_tf_errors as wrap_tf_errors
 from .unknown_fields import copy_unknown_fields as copy_unknown_fields
 from .unknown_fields import has_unknown_fields as has_unknown_fields
 from .variables import is_same_variable as is_same_variable
+from .variables import read_collections as read_collections
 from .variables import read_contexts as read_contexts
 from .variables import variable_definition as variable_definition

@@ -479,7 +479,7 @@ class RequestHandler:
             colors=self._core.coloring.names,
             legend=self._inspector.legend(),
             hidden=view.hidden_ops,
-            direction=editor.view.direction,
+            direction=self._core.view.direction,
             likely=self._likely,
             pinned=len(view.pinned),
         )

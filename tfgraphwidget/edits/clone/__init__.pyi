@@ -4,6 +4,7 @@ from .command import Add as Add
 from .command import Clone as Clone
 from .command import Mode as Mode
 from .command import is_checkpoint as is_checkpoint
+from .command import selected_part as selected_part
 from .function_excerpt import Excerpt as Excerpt
 from .function_excerpt import excerpt as excerpt
 from .function_library import copy_functions as copy_functions

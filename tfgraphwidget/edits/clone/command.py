@@ -477,6 +477,14 @@ def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Clone
     return _CloneSource(index, ops, variables, inputs, unused)
 
 
+def selected_part(index: GraphIndex, selection: Selection) -> Selection:
+    """A selection as ops of an index. Raises NotClonable if it holds none."""
+    part = selection.on(index)
+    if not part:
+        raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
+    return part
+
+
 def copied_ops(
     index: GraphIndex, clone: Clone
 ) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
@@ -492,11 +500,7 @@ def copied_ops(
     if clone.selection is None:
         inside = between(index, taken_from, clone.outputs).ids
     else:
-        inside = clone.selection.on(index).ids
-        if not inside:
-            raise NotClonable(
-                "The selection holds no ops, so there is nothing to copy; select some."
-            )
+        inside = selected_part(index, clone.selection).ids
         if clone.variables != "shared":
             slots = unused_slots(index, inside)
             inside = frozenset(without_shared(index, inside, slots))
@@ -746,6 +750,8 @@ class Add(Command):
         everything = Selection.of(
             index, [i for i in _ops_in_use(context) if i not in cut_placeholders], "~editor.ops()"
         )
+        if not everything:
+            raise NotClonable("The graph to add has no ops that could be copied; give another one.")
         device = "" if self.clear_devices else None
         return Clone(
             into=self.into,

@@ -151,6 +151,10 @@ class Freeze(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError for a variable that is updated, or has no value."""
+        if not self.outputs:
+            return nothing_to_do(
+                "No outputs are named, so there is nothing to freeze the graph for."
+            )
         index = context.index
         in_function = bool(context.function) or context.boundary is not None
         converted = self._convert(context, in_function=in_function)
@@ -623,9 +627,12 @@ def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
     saves = [op for op, kind in enumerate(types) if _SAVES.fullmatch(kind)]
     is_aside = traversal.forward(index, [*updates, *gradient_ops, *saves])
     is_aside[[op for op, kind in enumerate(types) if is_placeholder(kind)]] = True
-    is_aside[list(side_effects(index, range(len(index))))] = True
     for variable in all_variables(index):
         is_aside[sorted(own_ops(index, variable))] = True
+    # Not what the network computes with: a conditional with a dropout, a print that gives what it
+    # is given.
+    for op in sorted(side_effects(index, range(len(index))), reverse=True):
+        is_aside[op] |= is_aside[index.consumer_lists[op]].all()
     return is_aside
 
 

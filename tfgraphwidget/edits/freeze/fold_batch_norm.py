@@ -23,7 +23,12 @@ from tfgraphwidget.edits.freeze.variables_to_constants import only_read
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import Change, Patch, nothing_to_do, removal_of
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, attribute, resolve_ops
+from tfgraphwidget.edits.rewrite.consumers import (
+    ConsumerRewriter,
+    attribute,
+    is_left_out,
+    resolve_ops,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -91,7 +96,7 @@ class FoldBatchNorm(Command):
 
     method: ClassVar[str] = "passes.fold_batch_norm"
 
-    what: kinds.OpsOrAll = ()
+    what: kinds.PartOrAll = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -102,7 +107,7 @@ class FoldBatchNorm(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch; one that does nothing when nothing can be folded, saying why not."""
         index = context.index
-        ops = resolve_ops(index, self.what) if self.what else range(len(index))
+        ops = range(len(index)) if is_left_out(self.what) else resolve_ops(index, self.what)
         patch, why = _plan_folds(
             context, ops, _unchanging(context), frozenset(), set(index.functions)
         )

@@ -12,7 +12,7 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, nothing_to_do
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, is_left_out
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
@@ -49,7 +49,7 @@ class ChangeBatchSize(Command):
     method: ClassVar[str] = "passes.change_batch_size"
 
     size: int | None
-    inputs: kinds.Names = ()
+    inputs: kinds.NamesOrAll = ()
 
     def sentence(self) -> str:
         """What the edit has done, in words."""
@@ -64,10 +64,12 @@ class ChangeBatchSize(Command):
             size = value_text(self.size)
             raise GraphEditError(
                 argument_value("size", size)
-                + f" is no batch size; give a number from 1 to {_MOST - 1:,}, or None for any."
+                + f" is not a batch size; give a number from 1 to {_MOST - 1:,}, or None for any."
             )
+        if not self.inputs and not is_left_out(self.inputs):
+            return nothing_to_do("No inputs are named, so no batch size is changed.")
         index = context.index
-        ops, others, parts = _batch_inputs(context, self.inputs)
+        ops, others, parts = _batch_inputs(context, tuple(self.inputs))
         rewriter = ConsumerRewriter(index)
         for op in ops:
             shape, (dtype, *_) = index.shape(op, 0), index.dtypes(op)

@@ -74,7 +74,7 @@ class Cast(Pass):
         What was changed and what stays float32.
 
     Raises:
-        GraphEditError: No op can compute with that dtype.
+        GraphEditError: The dtype or the boundary is another one.
 
     Example:
         >>> import tfgraphwidget as tgw

@@ -23,9 +23,6 @@ class RemoveDevices(Pass):
     Returns:
         What was changed, and how many ops each device had.
 
-    Raises:
-        GraphEditError: No op has a device.
-
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

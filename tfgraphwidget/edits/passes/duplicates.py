@@ -49,7 +49,7 @@ class MergeDuplicates(Pass):
         What was removed.
 
     Raises:
-        GraphEditError: No two ops compute the same.
+        UnknownName: An op to keep is not in the graph.
 
     Example:
         >>> import tfgraphwidget as tgw

@@ -22,7 +22,7 @@ class Sort(Command):
         How many ops are at another place.
 
     Raises:
-        GraphEditError: The ops are sorted already, or the graph is a live one.
+        GraphEditError: The graph is a live one, and its ops are in another order.
 
     Example:
         >>> import tfgraphwidget as tgw

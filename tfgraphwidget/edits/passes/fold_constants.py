@@ -78,7 +78,7 @@ class FoldConstants(Pass):
         What was changed, and how many ops of each type became constants.
 
     Raises:
-        GraphEditError: Nothing is constant, or larger than the limit.
+        GraphEditError: The limit is not a number of bytes.
 
     Example:
         >>> import tfgraphwidget as tgw

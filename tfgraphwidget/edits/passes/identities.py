@@ -51,7 +51,7 @@ class RemoveIdentities(Pass):
         What was removed.
 
     Raises:
-        GraphEditError: There is nothing to remove, or `also` has another op type.
+        GraphEditError: `also` has another op type.
 
     Example:
         >>> import tfgraphwidget as tgw

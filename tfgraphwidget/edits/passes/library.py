@@ -20,8 +20,9 @@ from tfgraphwidget.edits.patch import (
     without_uncalled_functions,
 )
 from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewire.operands import part_text
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
-from tfgraphwidget.edits.rewrite.consumers import resolve_ops
+from tfgraphwidget.edits.rewrite.consumers import is_left_out, resolve_ops
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import known_instead, names_text
@@ -37,7 +38,7 @@ class RemoveFunctions(Command):
         What was changed.
 
     Raises:
-        GraphEditError: Ops call every function, or the body of one is edited.
+        GraphEditError: The body of a function is open.
 
     Example:
         >>> import tensorflow as tf, tfgraphwidget as tgw
@@ -174,7 +175,11 @@ class RemoveAttr(Command):
                 f"{self.name!r} is not text that an attribute can be named by; give another name."
             )
         outermost = context.index
-        ops = resolve_ops(outermost, self.what) if self.what else range(len(outermost))
+        ops = range(len(outermost)) if is_left_out(self.what) else resolve_ops(outermost, self.what)
+        if not ops and len(outermost):
+            return nothing_to_do(
+                part_text(self.what) + f" holds no ops, so there is no {self.name!r} to remove."
+            )
         chosen = frozenset(ops)
 
         def rewrite(inner: PlanContext) -> Patch | None:

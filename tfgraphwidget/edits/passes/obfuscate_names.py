@@ -51,9 +51,6 @@ class ObfuscateNames(Command):
         What was renamed; its notes list what stays, such as op types, the names of functions, and
         the keys of variables that have values.
 
-    Raises:
-        GraphEditError: There is no name to hide.
-
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.edit(tgw.example().graph.as_graph_def())

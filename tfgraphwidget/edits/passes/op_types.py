@@ -36,7 +36,8 @@ class RenameType(Pass):
         What was changed.
 
     Raises:
-        GraphEditError: The graph has no op of the type, or one that cannot be of the new type.
+        UnknownName: Neither the graph nor TensorFlow has the old type.
+        GraphEditError: An op cannot be of the new type.
 
     Example:
         >>> import tfgraphwidget as tgw

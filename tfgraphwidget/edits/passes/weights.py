@@ -38,7 +38,7 @@ class RoundWeights(Pass):
         What was changed, and by how much at most.
 
     Raises:
-        GraphEditError: There is no such constant, or all have few values.
+        GraphEditError: `bits` or `minimum` is out of range.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -100,7 +100,7 @@ class QuantizeWeights(Pass):
         What was changed, the sizes before and after, and by how much a weight differs at most.
 
     Raises:
-        GraphEditError: There is no such constant; variables become constants by `freeze()`.
+        GraphEditError: `minimum` is not a number of elements.
 
     Example:
         >>> import tfgraphwidget as tgw

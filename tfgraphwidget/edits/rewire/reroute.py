@@ -216,7 +216,7 @@ class Reroute(_ConsumerCommand):
     old: kinds.Tensors
     to: kinds.Tensors
     _: KW_ONLY
-    only: kinds.Consumers = ()
+    only: kinds.ConsumersOrAll = ()
     never: kinds.Consumers = ()
     adapter: AdapterType = ""
     names: kinds.Texts = ()
@@ -299,7 +299,7 @@ class Swap(_ConsumerCommand):
     b: kinds.PartOrTensor
     what: Side = "outputs"
     _: KW_ONLY
-    only: kinds.Consumers = ()
+    only: kinds.ConsumersOrAll = ()
     never: kinds.Consumers = ()
     adapter: AdapterType = ""
     names: kinds.Texts = ()

@@ -561,6 +561,9 @@ class SetTrainable(Command):
         now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
         names = (name for name in handles_of_one(index, self.variables) if name in variables)
         members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
+        if members == now:
+            which = "These variables are the only trainable ones" if now else "Nothing is trainable"
+            return nothing_to_do(f"{which} already.")
         return Patch(
             add=Change(members=members), remove=Change(members=now), report=Report((self.note(),))
         )

@@ -110,6 +110,11 @@ def resolve_ops(index: GraphIndex, what: OpsArgument) -> list[int]:
     return sorted(members(index, (what,) if isinstance(what, str) else what))
 
 
+def is_left_out(what: OpsArgument) -> bool:
+    """Whether a call names no ops at all, and so means every op: an empty selection means none."""
+    return isinstance(what, tuple) and not what
+
+
 def tensor_consumers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> list[int]:
     """The ops that read a tensor, in graph order. Raises GraphEditError if no op of `only` does."""
     edges = index.consumer_edges
@@ -125,7 +130,9 @@ def tensor_consumers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops =
             + in_cell("name ops in only= that do, or leave it out."),
             [consumer],
         )
-    return [op for op in consumer_ops if (not only or op in candidates) and op not in barred]
+    return [
+        op for op in consumer_ops if (is_left_out(only) or op in candidates) and op not in barred
+    ]
 
 
 def check_dtype(

@@ -12,17 +12,18 @@ from dataclasses import KW_ONLY, dataclass, replace
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
-from tfgraphwidget.edits.patch import Patch, Report
+from tfgraphwidget.edits.patch import Patch, Report, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.carried_gradients import CARRIED, can_be_carried, gradient_path
 from tfgraphwidget.edits.rewire.gradients import is_gradient_name
-from tfgraphwidget.edits.rewire.operands import Ops
+from tfgraphwidget.edits.rewire.operands import Ops, part_text
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, stale_gradient_notes
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     Tensor,
     check_dtype,
     check_skeleton,
+    is_left_out,
     tensor,
     tensor_consumers,
     tensor_name,
@@ -142,8 +143,8 @@ class Insert(Command):
         function: object,
         into: str | None = None,
         *,
-        only: OpsLike = (),
-        never: OpsLike = (),
+        only: OpsLike | None = None,
+        never: OpsLike | None = None,
         name: str | None = None,
         spec: TensorSpec | None = None,
         attributes: Mapping[str, object] | None = None,
@@ -157,8 +158,8 @@ class Insert(Command):
             tensor,
             function,
             into or "",
-            only=resolver.consumers(only),
-            never=resolver.consumers(never),
+            only=kinds.consumers_or_all(resolver, only),
+            never=() if never is None else resolver.consumers(never),
             spec=None if spec is None else resolver.tensor_spec(spec),
             options=kinds.attribute_pairs(resolver, options, attributes, more),
             name=resolver.free_name_for(function, [tensor]) if free else kinds.one_name(name, into),
@@ -183,6 +184,10 @@ class Insert(Command):
                 f"The function gives {count_text(len(traced.outputs), 'tensor')} for {self.at!r}; "
                 "let it give one."
             )
+        if not self.only and not is_left_out(self.only):
+            return nothing_to_do(
+                part_text(self.only) + f" holds no ops, so no consumer of {self.at!r} is changed."
+            )
         reading = tensor_consumers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
         rewriter = ConsumerRewriter(index)
@@ -204,6 +209,9 @@ class Insert(Command):
             traced=graft.traced,
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
+        if not (patch.add.nodes or patch.changed):
+            what = subject_text(self.function)
+            return nothing_to_do(f"{what} makes no op of {self.at!r}, so there is none to insert.")
         if not stale_gradient_notes(index, patch, context.new_names):
             return patch
         return self._with_gradients(context, patch, at, traced, graft.outputs[0]) or patch

@@ -486,7 +486,7 @@ class RenameKey(Command):
             raise GraphEditError(
                 f"Signature {name!r} has no input or output {key!r}; it has {keys}."
             )
-        if not new or new in side_keys:
+        if not new or new in set(side_keys) - {key}:
             free = free_name(new or key, {side_key.lower() for side_key in side_keys})
             raise GraphEditError(f"Signature {name!r} has {new!r} already; {free!r} is free.")
         return cls(name, key, new)
@@ -497,6 +497,8 @@ class RenameKey(Command):
 
     def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
         """The patch, which changes no op."""
+        if self.new == self.key:
+            return nothing_to_do(f"Signature {self.signature!r} calls it {self.key!r} already.")
         return Patch(signature_edits=(KeyRenaming(self.signature, self.key, self.new),))
 
     def as_called(self) -> Rename:

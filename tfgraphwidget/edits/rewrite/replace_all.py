@@ -41,6 +41,7 @@ from tfgraphwidget.edits.rewire.carried_gradients import (
     part_gradients,
 )
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
+from tfgraphwidget.edits.rewire.operands import part_text
 from tfgraphwidget.edits.rewire.stale_gradients import BackwardOps, origin, stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
 from tfgraphwidget.edits.rewire.waiting import waits_of
@@ -50,6 +51,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     check_dtype,
     check_one_frame,
     check_skeleton,
+    is_left_out,
     resolve_ops,
     tensor,
     tensor_consumers,
@@ -63,6 +65,7 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     V1_CONTROL_FLOW,
     GraphIndex,
+    Mask,
     Shape,
     called_functions,
     traversal,
@@ -73,6 +76,7 @@ from tfgraphwidget.graph.patterns import (
     Node,
     Pattern,
     Replacement,
+    check_types,
     find_matches,
     parse_replacement,
     structure_digest,
@@ -207,10 +211,11 @@ class ReplaceAll(Command):
                 + in_cell("write letters and digits: into='gelu'."),
             )
         report = _Report()
-        if self.within:
-            mask = traversal.mask_of(context.index, resolve_ops(context.index, self.within))
-        else:
-            mask = None
+        mask = _mask_within(context.index, self.within)
+        if mask is not None and not mask.any():
+            return nothing_to_do(
+                part_text(self.within) + " holds no ops, so there is nothing to replace."
+            )
 
         def rewrite(inner: PlanContext) -> Patch | None:
             if inner is context:
@@ -266,6 +271,9 @@ class ReplaceAll(Command):
         if report.skipped:
             return nothing_to_do("No match is replaced.", tuple(report.skipped))
         pattern = pattern_of(self.pattern)
+        by = replacement_of(pattern, self.by)
+        if isinstance(by, Replacement):
+            check_types(by, context.index)
         text = repr(str(pattern)[:200])
         if self.where is not None:
             accepts = either("where= accepts", "the condition accepts")
@@ -300,6 +308,13 @@ class _Report:
             raise
 
 
+def _mask_within(index: GraphIndex, within: OpsArgument) -> Mask | None:
+    """The ops that matches may consist of; None for all."""
+    if is_left_out(within):
+        return None
+    return traversal.mask_of(index, resolve_ops(index, within))
+
+
 def matches_of(
     context: PlanContext,
     pattern: Pattern,
@@ -322,7 +337,7 @@ def matches_of(
         The matches; those in functions after those of the graph itself.
     """
     index = context.index
-    mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
+    mask = _mask_within(index, within)
     options: dict[str, Any] = {"effects": effects, "op_types": op_types}
     graph_matches = find_matches(
         *(index, pattern),
@@ -420,7 +435,7 @@ class _Planner:
 
     def _round(self, index: GraphIndex, *, is_first: bool) -> Patch | None:
         within: OpsArgument = self.command.within if is_first else ()
-        mask = traversal.mask_of(index, resolve_ops(index, within)) if within else None
+        mask = _mask_within(index, within)
         if not is_first and self.command.within:
             names = {
                 index.names[op]

@@ -324,7 +324,7 @@ def _free_names(function: FunctionType, node: _Function) -> Iterator[tuple[str, 
             yield name, around[name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Script:
     """A Python script.
 
@@ -335,6 +335,9 @@ class Script:
 
     text: str
     arrays: Arrays
+
+    def __repr__(self) -> str:
+        return self.text.removesuffix("\n")
 
 
 def script(

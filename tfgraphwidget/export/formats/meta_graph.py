@@ -61,6 +61,7 @@ from tfgraphwidget.sources import (
     copy_unknown_fields,
     error_text,
     open_session,
+    read_collections,
     tf_protos,
     write_bundle,
 )
@@ -441,9 +442,12 @@ def file_meta_graph(
             - followed.keys()
             - unedited.keys()
         )
+        # Edits follow those of ops, tensors and variables, and have removed all that these had.
+        there = {node.name for node in original.graph_def.node}
+        lost -= _FOLLOWED | read_collections(original, there)[0].keys()
         notices += (
             f"Collection {key!r} needs TensorFlow to be written again, so it is left out."
-            for key in lost - _FOLLOWED  # of those that edits follow, edits have removed all
+            for key in sorted(lost)
         )
     for key in (followed.keys() | unedited.keys()) - index.collections.keys():
         if key in unedited:

@@ -5,6 +5,7 @@ from .match import Match as Match
 from .match import MatchedTensor as MatchedTensor
 from .match import Matches as Matches
 from .match import structure_digest as structure_digest
+from .matcher import check_types as check_types
 from .matcher import find_matches as find_matches
 from .replacement import Replacement as Replacement
 from .replacement import parse_replacement as parse_replacement

@@ -37,6 +37,7 @@ from tfgraphwidget.graph.patterns.match import (
     Tensor,
 )
 from tfgraphwidget.graph.patterns.printing import attribute_text, literal_text, print_value
+from tfgraphwidget.graph.patterns.replacement import Replacement
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
     GROUPS,
@@ -110,7 +111,7 @@ def find_matches(
 
 
 def check_types(
-    pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple
+    pattern: Pattern | Replacement, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple
 ) -> None:
     """Raise InvalidArgument for an op type that does not exist, unless the graph has it, or an
     attribute that no op of a node's types has.

@@ -256,9 +256,13 @@ def _call(
     except GraphEditError:
         raise
     except Exception as error:
+        if inputs:
+            way_out = "let it make tensors of what it is given, and of nothing else"
+        else:
+            way_out = "name the tensors that it takes, as the pattern 'Relu(x)' names x"
         raise GraphEditError(
             f"{name} raised {type(error).__name__} when it was called on {_inputs_text(inputs)}: "
-            f"{error_text(error)}; let it make tensors of what it is given, and of nothing else."
+            f"{error_text(error)}; {way_out}."
         ) from error
     return _outputs_after_effects(tf.compat.v1.get_default_graph(), outputs, effects)
 
@@ -588,7 +592,9 @@ def _convert(value: object, parse: Callable[[Any], _T], kind: str) -> _T:
     try:
         return parse(value)
     except Exception as error:  # what can be gone through may raise anything
-        raise GraphEditError(f"{value_text(value)} is not {kind}; give one.") from error
+        is_negative = isinstance(value, list | tuple) and -1 in value
+        way_out = "write None for any size" if is_negative else "give one"
+        raise GraphEditError(f"{value_text(value)} is not {kind}; {way_out}.") from error
 
 
 def _sizes(shape: ShapeLike) -> Shape:

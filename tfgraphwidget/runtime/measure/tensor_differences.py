@@ -38,7 +38,7 @@ _INTEGER_OF: dict[str, type[np.signedinteger[Any]]] = {
 """The integers that have as many bits as a floating-point dtype."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TensorDifference:
     """The difference of one tensor between two graphs. The first of each pair is of the graph
     before, or the other one.
@@ -143,6 +143,11 @@ class TensorDifference:
         if self.relative is not None and not self.same:
             relative = f"{self.relative:.2g}"
         return self.name, dtype, shape, largest, relative, "; ".join(notes)
+
+    def __repr__(self) -> str:
+        name, dtype, shape, largest, relative, notes = self.row()
+        numbers = f"max abs {largest}, max rel {relative}" if relative else largest
+        return f"<{name}: {', '.join(filter(None, (f'{dtype} {shape}', numbers, notes)))}>"
 
     def weight_row(self) -> tuple[str, ...]:
         """The row of a weight: norm, cosine and histogram come before the notes."""

@@ -399,6 +399,7 @@ def open_bytes(data: bytes, options: OpenOptions) -> Source:
 # Files of other formats that are often passed by mistake, and what to pass instead
 
 _KERAS = in_cell("load it with keras.models.load_model first, and open the model: tgw.edit(model)")
+_WEIGHTS = in_cell("load them with model.load_weights, and open the model: tgw.edit(model)")
 _CHECKPOINT = "it holds values and no graph; " + in_cell(
     "give the .meta file: tgw.edit('model.meta', checkpoint='model')"
 )
@@ -425,6 +426,7 @@ _UNSUPPORTED = (
     _UnsupportedInput(
         0, b"GIF8", r"\.gif", "a picture", "give the file that the graph was saved in"
     ),
+    _UnsupportedInput(0, b"", r"\.weights\.h5", "weights of a Keras model and no graph", _WEIGHTS),
     _UnsupportedInput(0, b"\x89HDF", r"\.(h5|hdf5)", "a Keras or HDF5 file", _KERAS),
     _UnsupportedInput(0, b"", r"\.keras", "a Keras file", _KERAS),
     _UnsupportedInput(0, b"", r"\.(pt|pth)", "a PyTorch file", "export it to a SavedModel first"),
