@@ -393,3 +393,30 @@ def test_a_sum_is_matched_where_its_gradients_read_it_too() -> None:
     found = difference(changes.index_of(before), changes.index_of(after))
     sums = {pair.was: pair.name for pair in found.pairs if pair.was.startswith("add")}
     assert sums == {name: changes.new_name(name) for name in ("add", "add_1", "add_2")}
+
+
+def test_the_sum_of_two_constants_is_the_partner_of_neither() -> None:
+    def shifted(numbers: np.random.Generator, x: Any) -> Any:
+        x = x + weight(numbers, 4) + weight(numbers, 4)
+        return tf.nn.relu(tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME"))
+
+    before = graph_of(shifted)
+    after = changes.optimized(before)
+    assert sum(node.op == "AddV2" for node in after.node) == 1
+    pairs = pairs_beside_a_copy(before, after)
+    assert {name: pairs[name] for name in ("Conv2D", "Relu", "Const_2")} == {
+        "Conv2D": "Conv2D",
+        "Relu": "Relu",
+        "Const_2": "Const_2",
+    }
+    assert not {"Const", "Const_1"} & pairs.keys()
+
+
+def test_a_constant_with_another_value_is_the_same_one_where_no_op_is_gone() -> None:
+    def shifted(first: float) -> GraphDef:
+        return graph_of(lambda _, x: tf.nn.relu(x + [first] * 4 + [5.0] * 4))
+
+    renamed = changes.renamed(shifted(2.0))
+    found = difference(changes.index_of(shifted(1.0)), changes.index_of(renamed))
+    assert not found.added
+    assert not found.removed

@@ -215,6 +215,7 @@ def find_matches(
             graphs.pair_at(level)
     graphs.pair(graphs.waiting_for_the_same(), STRUCTURE)
     graphs.pair(graphs.without_outputs_of_one_name(), NAME)
+    graphs.part(graphs.with_joined_constants())
     return Matches(forward, graphs.evidence)
 
 
@@ -517,6 +518,22 @@ class _Side:
     def value(self, op: int) -> bytes:
         """What a constant holds, or which function an op calls, as a digest."""
         return self._attributes.kind(op)
+
+    def is_beside_unpaired_twin(self, constant: int) -> bool:
+        """Whether the op that reads a constant reads, or is read by, one of its type that has no
+        pair and is computed with another constant: the order of such ops says nothing.
+        """
+        index = self.index
+        readers = index.consumer_lists[constant]
+        if len(readers) != 1 or index.types[readers[0]] not in COMMUTATIVE:
+            return False
+        around = (*index.input_lists[readers[0]], *index.consumer_lists[readers[0]])
+        return any(
+            self.pair[op] < 0
+            and index.types[op] == index.types[readers[0]]
+            and any(self.is_constant[source] for source in index.input_lists[op])
+            for op in around
+        )
 
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool, everywhere: bool
@@ -834,6 +851,11 @@ class _TwoGraphs:
             self.after.pair[b] = a
             self.evidence[a] = evidence
 
+    def part(self, pairs: Iterable[Pair]) -> None:
+        """Let some ops be pairs no longer."""
+        for a, b in pairs:
+            self.before.pair[a] = self.after.pair[b] = -1
+
     def with_same_state(self) -> list[Pair]:
         """The ops that hold the same state, which one op does in each graph."""
         return _common(self.before.unique_states(), self.after.unique_states())
@@ -913,6 +935,21 @@ class _TwoGraphs:
             if self.before.index.types[i] in WITHOUT_OUTPUTS
             and (j := ids.get(self.before.index.names[i], -1)) >= 0
             and self.after.pair[j] < 0
+        ]
+
+    def with_joined_constants(self) -> list[Pair]:
+        """The constants that hold something else than their partners by place, where what reads
+        them is one of two such ops in a row, and its partner the only one: "x + a + b" became
+        "x + c", and c is neither a nor b.
+        """
+        return [
+            (i, j)
+            for i, j in enumerate(self.before.pair.tolist())
+            if j >= 0
+            and self.evidence[i] == STRUCTURE
+            and self.before.is_constant[i]
+            and self.before.value(i) != self.after.value(j)
+            and (self.before.is_beside_unpaired_twin(i) or self.after.is_beside_unpaired_twin(j))
         ]
 
     def with_near_values(
