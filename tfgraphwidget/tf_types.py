@@ -10,8 +10,9 @@ all the same.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
@@ -237,6 +238,13 @@ else:
         if not name[:1].isupper():  # what is looked for in any module: `__path__`, `pytest_plugins`
             raise AttributeError(name)
         return object
+
+
+def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
+    """Whether an object is a Keras model or layer."""
+    keras = sys.modules.get("keras")
+    layer = getattr(keras, "Layer", None)
+    return isinstance(layer, type) and isinstance(thing, layer)
 
 
 class Session(Protocol):

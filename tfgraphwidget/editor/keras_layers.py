@@ -17,10 +17,9 @@ from tfgraphwidget.sources import (
     functional_boundary,
     functional_model,
     functional_nodes,
-    is_keras_model,
     layer_outputs,
 )
-from tfgraphwidget.tf_types import KerasModel
+from tfgraphwidget.tf_types import KerasModel, is_keras_model
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor

@@ -46,11 +46,11 @@ from tfgraphwidget.sources import (
     Checkpoint,
     Source,
     is_checkpoint,
-    is_keras_model,
     is_saved_model_folder,
     open_source,
     variable_definition,
 )
+from tfgraphwidget.tf_types import is_keras_model
 
 
 def sync(

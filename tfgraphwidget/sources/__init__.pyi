@@ -69,7 +69,6 @@ from .functions.call_structure import CallStructure as CallStructure
 from .functions.keras_models import functional_boundary as functional_boundary
 from .functions.keras_models import functional_model as functional_model
 from .functions.keras_models import functional_nodes as functional_nodes
-from .functions.keras_models import is_keras_model as is_keras_model
 from .functions.keras_models import keras_infos as keras_infos
 from .functions.keras_models import keras_regularizers as keras_regularizers
 from .functions.keras_models import layer_outputs as layer_outputs

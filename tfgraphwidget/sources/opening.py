@@ -20,7 +20,7 @@ from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.formats import listed_suffixes, open_bytes, open_path
 from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.functions.call_structure import call_structure
-from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
+from tfgraphwidget.sources.functions.keras_models import keras_source
 from tfgraphwidget.sources.functions.traces import CONCRETE, FUNCTION, find_trace, function_source
 from tfgraphwidget.sources.live.devices import (
     absent_devices,
@@ -35,7 +35,7 @@ from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_grap
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.tensorflow_modules import Graph, TensorSpec, tf
 from tfgraphwidget.tf_internals import FuncGraph, is_session
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Session, is_keras_model
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"

@@ -34,7 +34,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, write_shape
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.sentences import drawn_shape, in_cell
-from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec
+from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec, is_keras_model
 
 # A placeholder takes another dtype or shape in place, since users feed it by name. A live graph
 # cannot change its dtype; there a new placeholder replaces it (see `edits.op_replacement`).
@@ -209,7 +209,8 @@ class Insert(Command):
             traced=graft.traced,
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
-        if not (patch.add.nodes or patch.changed):
+        # A layer that does something only in training is one of its Keras model from then on.
+        if not (patch.add.nodes or patch.changed or is_keras_model(self.function)):
             what = subject_text(self.function)
             return nothing_to_do(f"{what} makes no op of {self.at!r}, so there is none to insert.")
         if not stale_gradient_notes(index, patch, context.new_names):

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -26,17 +26,10 @@ from tfgraphwidget.tf_internals import (
     functional_model,
     functional_nodes,
 )
-from tfgraphwidget.tf_types import KerasModel, TensorSpec
+from tfgraphwidget.tf_types import KerasModel, TensorSpec, is_keras_model
 
 # For the editor, which imports no TensorFlow.
 __all__ = ["functional_boundary", "functional_model", "functional_nodes"]
-
-
-def is_keras_model(thing: object) -> TypeGuard[KerasModel]:
-    """Whether an object is a Keras model or layer."""
-    keras = sys.modules.get("keras")
-    layer = getattr(keras, "Layer", None)
-    return isinstance(layer, type) and isinstance(thing, layer)
 
 
 def keras_source(model: KerasModel, signature: object = None) -> Source:
