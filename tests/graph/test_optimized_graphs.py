@@ -395,14 +395,15 @@ def test_a_sum_is_matched_where_its_gradients_read_it_too() -> None:
     assert sums == {name: changes.new_name(name) for name in ("add", "add_1", "add_2")}
 
 
-def test_the_sum_of_two_constants_is_the_partner_of_neither() -> None:
+@pytest.mark.parametrize("second", [tf.add, tf.subtract])
+def test_the_sum_of_two_constants_is_the_partner_of_neither(second: Any) -> None:
     def shifted(numbers: np.random.Generator, x: Any) -> Any:
-        x = x + weight(numbers, 4) + weight(numbers, 4)
+        x = second(x + weight(numbers, 4), weight(numbers, 4))
         return tf.nn.relu(tf.nn.conv2d(x, weight(numbers, 3, 3, 4, 4), 1, "SAME"))
 
     before = graph_of(shifted)
     after = changes.optimized(before)
-    assert sum(node.op == "AddV2" for node in after.node) == 1
+    assert sum(node.op in ("Add", "AddV2", "Sub") for node in after.node) == 1
     pairs = pairs_beside_a_copy(before, after)
     assert {name: pairs[name] for name in ("Conv2D", "Relu", "Const_2")} == {
         "Conv2D": "Conv2D",

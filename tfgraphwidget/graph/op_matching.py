@@ -58,6 +58,7 @@ from tfgraphwidget.graph.op_types import (
     HANDLES,
     IDENTITY,
     IN_PLACE_OF_CALLS,
+    JOINED_BY_OPTIMIZERS,
     NORMS_WITH_ACTIVATION,
     PASSED_ON,
     PLACEHOLDERS,
@@ -520,17 +521,20 @@ class _Side:
         return self._attributes.kind(op)
 
     def is_beside_unpaired_twin(self, constant: int) -> bool:
-        """Whether the op that reads a constant reads, or is read by, one of its type that has no
-        pair and is computed with another constant: the order of such ops says nothing.
+        """Whether the op that reads a constant reads, or is read by, one of its kind, both sums or
+        both products, that has no pair and is computed with another constant.
         """
         index = self.index
         readers = index.consumer_lists[constant]
-        if len(readers) != 1 or index.types[readers[0]] not in COMMUTATIVE:
+        if len(readers) != 1:
+            return False
+        kind = [types for types in JOINED_BY_OPTIMIZERS if index.types[readers[0]] in types]
+        if not kind:
             return False
         around = (*index.input_lists[readers[0]], *index.consumer_lists[readers[0]])
         return any(
             self.pair[op] < 0
-            and index.types[op] == index.types[readers[0]]
+            and index.types[op] in kind[0]
             and any(self.is_constant[source] for source in index.input_lists[op])
             for op in around
         )

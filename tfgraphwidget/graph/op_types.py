@@ -279,6 +279,8 @@ ELEMENT_CARRIERS = (
 # Layers
 
 SUMS = frozenset({"Add", "AddV2"})
+# Of two in a row with constants an optimizer makes one.
+JOINED_BY_OPTIMIZERS = (SUMS | {"Sub", "BiasAdd"}, DIVISIONS | {"Mul"})
 CHOOSE_NUMBERS = _types(
     "Cast Identity Select SelectV2 Maximum Minimum StridedSlice Slice Reshape ExpandDims Squeeze",
     "Pack ConcatV2",
