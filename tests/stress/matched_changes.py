@@ -66,8 +66,7 @@ past a concatenation or a pooling has none: it reads now what read it before, an
 tensor.
 
 What is open after *grappler*: in seq2seq entries into loops without consumers, of which
-several are alike. In EfficientNetB0 it adds two constants, and the first of these is matched with
-the sum.
+several are alike.
 """
 
 
