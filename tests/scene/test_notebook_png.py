@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,18 @@ def test_matplotlib_draws_where_it_is_packaged_without_its_fonts(
         assert picture(drawing()).size == matplotlib_axes.pixels(drawing()).size
     finally:
         notebook_png._has_fonts.cache_clear()
+
+
+def test_a_box_that_is_pinned_far_away_takes_no_memory_of_all_between() -> None:
+    scene = drawing()
+    box = scene.box.copy()
+    box[0, 2:] = box[-1, :2] = 1e6
+    far = picture(replace(scene, box=box))
+    assert far.width * far.height < 2 * notebook_png._MOST_PIXELS
+
+
+def test_a_graph_of_nothing_has_a_picture() -> None:
+    assert min(picture(build(graph_of({}), ViewSpec(frozenset()))).size) > 0
 
 
 def test_the_pieces_of_a_dashed_line_go_around_its_corners() -> None:

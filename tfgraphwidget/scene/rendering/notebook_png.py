@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Image.preinit()  # 20 ms, at once: a kernel imports this module before a cell is run
 
 _TWICE = 2  # pixels drawn for each pixel of the picture, in both directions
+_MOST_PIXELS = 12_500_000  # of the scene: 200 MB while it is drawn
 _COLORS = 128  # of the file, which is a third of the size then
 _APART = 2  # pixels, in both directions, between those by which the colors are chosen
 _RIM = 2  # pixels around the letters of a label that covers lines
@@ -51,10 +52,13 @@ def png(scene: Scene, *, paint: Paint | None = None) -> bytes:
     """Draw a scene as large as on the screen, in few colors."""
     display = build_display_list(scene, default_theme(dark=False), paint)
     labels = [shape for shape in display.shapes if isinstance(shape, Label)]
-    if _has_fonts() and all(_has_letters(label.text) for label in labels):
+    _, _, width, height = display.area
+    is_usual = width * height <= _MOST_PIXELS and _has_fonts()
+    if is_usual and all(_has_letters(label.text) for label in labels):
         pixels = _Drawing(display).pixels()
     else:
-        from tfgraphwidget.scene.rendering import matplotlib_axes  # which looks for other fonts
+        # It looks for other fonts, and draws all smaller where a box is pinned far away.
+        from tfgraphwidget.scene.rendering import matplotlib_axes
 
         pixels = matplotlib_axes.pixels(scene, paint=paint)
     some = pixels.resize(
