@@ -36,7 +36,7 @@ REAL = {
     "deepmd/source/tests/infer/virtual_type.pbtxt": (25, 0.16),
     "deepmd/source/tests/infer/fparam_aparam.pbtxt": (24, 0.13),
     "deepmd/source/lmp/tests/lrmodel.pbtxt": (17, 0.04),
-    "deepmd/source/tests/infer/pairwise_dprc.pbtxt": (210, 0.29),
+    "deepmd/source/tests/infer/pairwise_dprc.pbtxt": (206, 0.29),
     "deepmd/source/tests/infer/dipolecharge_e.pbtxt": (25, 0.11),
     "tf/tensorflow/compiler/jit/tests/keras_imagenet_main.pbtxt": (2, 0.12),
     "tf/tensorflow/compiler/jit/tests/keras_imagenet_main_graph_mode.pbtxt": (0, 0.01),
