@@ -20,11 +20,20 @@ pytestmark = pytest.mark.no_tensorflow
 
 def test_a_feeder_stands_right_above_its_only_reader():
     # 0 -> 1 -> 2 -> 3, and 4 -> 5 -> 3: the side branch moves down as a whole.
-    assert assign_layers(6, [(0, 1), (1, 2), (2, 3), (4, 5), (5, 3)], [], []) == [0, 1, 2, 3, 1, 2]
+    arcs = [(0, 1), (1, 2), (2, 3), (4, 5), (5, 3)]
+    assert assign_layers(6, arcs, [1] * 5, [], []) == [0, 1, 2, 3, 1, 2]
 
 
 def test_what_only_feeds_the_border_stands_at_the_bottom():
-    assert assign_layers(4, [(0, 1), (1, 2)], [0], [2, 3]) == [0, 1, 2, 2]
+    assert assign_layers(4, [(0, 1), (1, 2)], [1, 1], [0], [2, 3]) == [0, 1, 2, 2]
+
+
+def test_a_tower_stands_at_the_height_of_the_one_whose_weights_it_reads_or_below():
+    # Two towers, 0 -> 1 and 2 -> 3; 3 reads weights of 1, and that pulls at neither.
+    assert assign_layers(4, [(0, 1), (2, 3), (1, 3)], [1, 1, 0], [], []) == [0, 1, 0, 1]
+    # 3 -> 4 is a tower that begins further up than the one whose weights it reads.
+    arcs = [(0, 1), (1, 2), (3, 4), (2, 4)]
+    assert assign_layers(5, arcs, [1, 1, 1, 0], [], []) == [0, 1, 2, 1, 2]
 
 
 def test_the_way_back_is_turned():

@@ -50,7 +50,13 @@ from tfgraphwidget.layout.incremental.previous_layout import (
     translate_names,
 )
 from tfgraphwidget.layout.layered.column_wrapping import cost
-from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
+from tfgraphwidget.layout.layered.components import (
+    BORDER,
+    LOOSE,
+    Edge,
+    Structure,
+    build_structure,
+)
 from tfgraphwidget.layout.layered.layered_graph import NodePorts
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.progress import tell
@@ -216,16 +222,13 @@ class CompoundLayout:
         self.edge_start = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
         first = visible.child_start[visible.container][:, None]
         endpoints = np.stack([visible.source, visible.target], axis=1)
-        # A tower stands beside the one whose weights it reads, not below it.
-        is_loose = (visible.tensors == 0) | visible.shared
-        flags = is_loose.astype(np.int32) + 2 * visible.back.astype(np.int32)
+        lengths = np.where(visible.tensors == 0, LOOSE, ~visible.shared)
         fork = endpoints == visible.container[:, None]
-        ports = np.stack([flags, visible.source_port, visible.target_port], axis=1)
+        ports = np.stack([visible.source_port, visible.target_port], axis=1)
         if self.layout is not None:  # a drawing of the user's has one port at each side
-            ports[:, 1:] = np.minimum(ports[:, 1:], 0)
-        self.edges = np.concatenate(
-            [np.where(fork, BORDER, endpoints - first), ports], axis=1
-        ).astype(np.int32)
+            ports = np.minimum(ports, 0)
+        nodes = np.where(fork, BORDER, endpoints - first)
+        self.edges = np.column_stack([nodes, lengths, visible.back, ports]).astype(np.int32)
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
@@ -261,12 +264,9 @@ class CompoundLayout:
         key = edges.tobytes() + b"|" + self.auxiliary[a:b].tobytes()
         structure = self.cache.structures.get(key)
         if structure is None:
-            typed = [
-                Edge(s, t, bool(f & 1), bool(f & 2), sp, tp) for s, t, f, sp, tp in edges.tolist()
-            ]
-            structure = self.cache.structures[key] = build_structure(
-                self.auxiliary[a:b].tolist(), typed
-            )
+            typed = [Edge(*fields) for fields in edges.tolist()]
+            structure = build_structure(self.auxiliary[a:b].tolist(), typed)
+            self.cache.structures[key] = structure
         return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:

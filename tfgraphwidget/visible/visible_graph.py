@@ -80,9 +80,6 @@ __all__ = [
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
-_CROWD = (
-    100  # boxes: among more, a tower may come to stand far above the one whose weights it reads
-)
 _NUMBER = re.compile(r"_\d+$")  # which TensorFlow adds to a name that is taken
 OUTPUTS = 1 << 10  # in numbers of tensors: op * OUTPUTS + port
 _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
@@ -399,8 +396,6 @@ def _share_weights(
     """Which lines say only that a tower reads the weights of one that was made before it with the
     same variables: TensorFlow calls the scope "tower_1" that is entered once more.
     """
-    if len(boxes) > _CROWD:
-        return np.zeros(len(lines.source), dtype=bool)
     is_value = ~facts.depends_on_input[lines.op]
     values = np.bincount(lines.line, weights=is_value, minlength=len(lines.source))
     is_part = boxes.per_item(facts.depends_on_input, sums.input_dependent_ops) > 0

@@ -231,6 +231,7 @@ def _push_down(
     count = len(problem.sizes)
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
+    entering: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper node, length)
     for edge, reverse in zip(problem.edges, is_reversed, strict=True):
         if constrains_layers(edge):
             upper, lower = edge.source, edge.target
@@ -238,13 +239,14 @@ def _push_down(
                 upper, lower = lower, upper
             above[lower].append(upper)
             below[upper].append(lower)
+            entering[lower].append((upper, edge.length))
     order = topological_order(above, below)
     if len(order) < count:
         return None
     rank = _guess_new_ranks(own_rank, order[::-1], below)
     for node in order:
-        for upper in above[node]:
-            rank[node] = max(rank[node], rank[upper] + 1)
+        for upper, length in entering[node]:
+            rank[node] = max(rank[node], rank[upper] + length)
     return rank
 
 

@@ -13,19 +13,21 @@ from typing import NamedTuple
 from tfgraphwidget.layout.layered.layering import Arc, assign_layers, break_cycles
 
 BORDER = -1
+LOOSE = -1  # the length of an edge that does not constrain the layers
 
 
 class Edge(NamedTuple):
     """An edge between nodes; an end that is BORDER is the border of the container.
 
     `source_port` and `target_port` are the ports of borders, the container's own or those of open
-    scopes; -1 at a box. `is_loose` edges, of control inputs and shared weights, do not constrain
-    the layers; `is_back` marks the back edge of a loop.
+    scopes; -1 at a box. `length` is how many layers its target stands below its source at least: 0
+    for shared weights, as a tower stands next to the one whose weights it reads, and LOOSE for
+    control inputs. `is_back` marks the back edge of a loop.
     """
 
     source: int
     target: int
-    is_loose: bool = False
+    length: int = 1
     is_back: bool = False
     source_port: int = -1
     target_port: int = -1
@@ -74,10 +76,11 @@ class Component:
     @cached_property
     def rank(self) -> list[int]:
         """The layer of each node, 0 at the top (layering)."""
-        data_edges = [edge for edge in self.local_edges if not edge.is_loose]
+        lengths = [edge.length for edge in self.local_edges if constrains_layers(edge)]
+        data_edges = [edge for edge in self.local_edges if edge.length != LOOSE]
         from_border = {edge.target for edge in data_edges if edge.source == BORDER}
         to_border = {edge.source for edge in data_edges if edge.target == BORDER}
-        return assign_layers(len(self.nodes), self.arcs, from_border, to_border)
+        return assign_layers(len(self.nodes), self.arcs, lengths, from_border, to_border)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,7 @@ def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structur
 
 def constrains_layers(edge: Edge) -> bool:
     """Return whether an edge joins two nodes and decides their layers."""
-    return not edge.is_loose and BORDER not in edge[:2]
+    return edge.length != LOOSE and BORDER not in edge[:2]
 
 
 def _connected_components(

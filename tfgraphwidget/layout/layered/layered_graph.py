@@ -270,14 +270,12 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
 def edges_going_up(
     edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]
 ) -> list[bool]:
-    """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do.
-
-    Args:
-        is_reversed: Which edges are reversed; for control edges between nodes, the layers decide.
+    """Whether each edge runs upwards: as `is_reversed` says; one that may join two nodes of a layer
+    as its layers do.
     """
     result = []
     for edge, reverse in zip(edges, is_reversed, strict=True):
-        if edge.is_loose and BORDER not in (edge.source, edge.target):
+        if edge.length < 1 and BORDER not in (edge.source, edge.target):
             result.append(rank[edge.source] > rank[edge.target])
         else:
             result.append(reverse)

@@ -31,12 +31,17 @@ NEW, ON_PATH, DONE = range(3)
 
 
 def assign_layers(
-    count: int, arcs: Sequence[Arc], from_border: Collection[int], to_border: Collection[int]
+    count: int,
+    arcs: Sequence[Arc],
+    lengths: Sequence[int],
+    from_border: Collection[int],
+    to_border: Collection[int],
 ) -> list[int]:
     """Assign each node of an acyclic graph to a layer.
 
     Args:
         arcs: (upper, lower) pairs of nodes without cycles, see `break_cycles`.
+        lengths: how many layers each arc spans at least, 1 or 0; those of 0 do not pull.
         from_border: nodes with edges from the upper border; these pull, but weakly.
         to_border: nodes with edges to the lower border; these pull, but weakly.
 
@@ -45,32 +50,41 @@ def assign_layers(
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
-    for upper, lower in arcs:
+    entering: list[list[Arc]] = [[] for _ in range(count)]  # per node, (upper node, length)
+    leaving: list[list[Arc]] = [[] for _ in range(count)]  # per node, (lower node, length)
+    for (upper, lower), length in zip(arcs, lengths, strict=True):
         above[lower].append(upper)
         below[upper].append(lower)
+        entering[lower].append((upper, length))
+        leaving[upper].append((lower, length))
     order = topological_order(above, below)
 
     # Longest path: each node right below the lowest of those above it.
     rank = [0] * count
     for node in order:
-        rank[node] = max((rank[upper] + 1 for upper in above[node]), default=0)
+        rank[node] = max((rank[upper] + length for upper, length in entering[node]), default=0)
     last = max(rank, default=0)
 
     # What feeds a single node, all the way up, moves with that node and does not hold it.
     is_free = [False] * count
     for node in order:
-        leaving = len(below[node]) + (node in to_border)
+        consumers = sum(length for _, length in leaving[node]) + (node in to_border)
         is_free[node] = (
-            leaving == 1
+            consumers == 1
             and node not in from_border
-            and all(is_free[upper] for upper in above[node])
+            and all(is_free[upper] for upper, length in entering[node] if length)
         )
 
     for node in reversed(order):
-        pull_up = 0.0 if is_free[node] else len(above[node]) + BORDER_PULL * (node in from_border)
-        pull_down = len(below[node]) + BORDER_PULL * (node in to_border)
+        pull_up = 0.0
+        if not is_free[node]:
+            pull_up = sum(length for _, length in entering[node])
+            pull_up += BORDER_PULL * (node in from_border)
+        pull_down = sum(length for _, length in leaving[node]) + BORDER_PULL * (node in to_border)
         if pull_down > pull_up:
-            rank[node] = min((rank[lower] - 1 for lower in below[node]), default=last)
+            rank[node] = min(
+                (rank[lower] - length for lower, length in leaving[node]), default=last
+            )
     return _without_empty_layers(rank)
 
 
