@@ -70,6 +70,39 @@ def test_the_terms_of_a_weight_decay_are_one_box_beside_the_layers(graph):
     assert ("decay", "loss") in lines(shown)
 
 
+@pytest.mark.parametrize("blocks", [3, 12])
+@pytest.mark.parametrize("is_sum", [False, True])
+def test_the_terms_of_a_weight_decay_are_one_box_where_blocks_hold_the_kernels(
+    graph, blocks, is_sum
+):
+    """Each block is the neighbor of its own terms, and equal blocks are one box."""
+    ops = {"x": "Placeholder", "first/w": "VariableV2", "first/Conv2D": "Conv2D x first/w"}
+    kernels = ["first/w"]
+    for block in range(blocks):
+        before = f"block_{block - 1}/add" if block else "first/Conv2D"
+        for k in range(12 // blocks):
+            name = f"block_{block}/conv_{k}"
+            ops |= {f"{name}/w": "VariableV2", f"{name}/Conv2D": f"Conv2D {before} {name}/w"}
+            kernels.append(f"{name}/w")
+            before = f"{name}/Conv2D"
+        ops[f"block_{block}/add"] = f"Relu {before}"
+    terms = []
+    for k, kernel in enumerate(kernels):
+        ops |= {f"Square_{k}": f"Square {kernel}", f"Sum_{k}": f"Sum Square_{k}"}
+        terms.append(f"Sum_{k}")
+    last = f"block_{blocks - 1}/add"
+    if is_sum:
+        for k, term in enumerate(terms):
+            ops[f"loss_{k}"] = f"AddV2 {f'loss_{k - 1}' if k else last} {term}"
+    else:
+        ops |= {"decay": "AddN " + " ".join(terms), "loss": f"AddV2 {last} decay"}
+    counts = boxes(build_visible_graph(graph(ops), ViewSpec()))
+    last_term = len(terms) - 1
+    assert counts[f"Square_0 … Square_{last_term}"] == len(terms)
+    assert counts[f"Sum_0 … Sum_{last_term}"] == len(terms)
+    assert not any(name in counts for name in terms)
+
+
 def test_an_open_fold_is_a_container_around_its_members(graph):
     index = graph({"x": "Placeholder"} | chain(4) | {"y": "Softmax layer_3/out"})
     shown = build_visible_graph(index, ViewSpec(frozenset({"layer_0 … layer_3"})))

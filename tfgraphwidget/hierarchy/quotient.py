@@ -25,7 +25,8 @@ _TRIMS = 20  # rounds; each takes as long as a hundredth of the search for cycle
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
     """Find the data edges between siblings, without the back edges of loops, so that loops have an
-    order too, and without constants: where equal ones were merged, any layer holds those of all.
+    order too, and without constants: where equal ones were merged, any layer holds those of all. A
+    line to what no input reaches is none either: a layer holds the variable that is read there.
 
     Args:
         depends_on_input: Which siblings depend on an input of the graph.
@@ -35,7 +36,8 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
     """
     count = len(edges.around)
     is_left_out = of_types(index, NEXT | CONSTANT_LIKE)
-    flows = depends_on_input[edges.source] & ~is_left_out[edges.op]
+    flows = depends_on_input[edges.source] & depends_on_input[edges.target]
+    flows &= ~is_left_out[edges.op]
     pairs = distinct(edges.source[flows].astype(np.int64) * count + edges.target[flows])
     return pairs // count, pairs % count
 

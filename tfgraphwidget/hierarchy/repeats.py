@@ -4,13 +4,14 @@ Alike are scopes of equal structure (three or more) and ops of one type (four or
 form a chain, each feeding the next, or stand side by side: with the same neighbors, or at the same
 place of strands that are alike from end to end. Many ops of one type that read the same are alike
 whatever reads them (eight or more, such as the slices of one tensor of sizes), unless they are
-layers of a network; and so are many that compute of variables what the same reads, the terms of a
-weight decay. A few inputs are never folded, as each is fed by itself; sixteen or more of one
-type are one box. Constants and variables, which are badges, are not folded, but for variables that
-stand alone in great number (eight or more): the kernels of a network whose layers have no biases. A
-fold never makes a cycle where there was none: what lies between two members of a chain keeps them
-apart. A constant or variable that only members of a fold read, or their gradients too, goes with
-them. Layer groups (`layer_groups`) are folded as scopes are where there are many.
+layers of a network. What no input of the graph reaches has no neighbors: the terms of a weight
+decay are alike, whichever layers hold their variables. A few inputs are never folded, as each is
+fed by itself; sixteen or more of one type are one box. Constants and variables, which are badges,
+are not folded, but for variables that stand alone in great number (eight or more): the kernels of a
+network whose layers have no biases. A fold never makes a cycle where there was none: what lies
+between two members of a chain keeps them apart. A constant or variable that only members of a fold
+read, or their gradients too, goes with them. Layer groups (`layer_groups`) are folded as scopes are
+where there are many.
 """
 
 from __future__ import annotations
@@ -67,7 +68,6 @@ def find_repeats(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[Si
     chains = things.keep_acyclic(things.chains())
     wide = things.keep_acyclic(things.parallel(chains), chains)
     groups = [*chains, *wide]
-    groups += things.terms(groups)
     groups += things.keep_acyclic(things.strands(groups), groups)
     while readers := things.keep_acyclic(things.readers(groups), groups):
         groups += readers
@@ -195,14 +195,6 @@ class _RepeatFinder:
         least = np.where(self.is_input, _INPUTS, _READERS)
         alike = self._equal(sign, may | self.is_input, groups)
         return [part for part in alike if len(part) >= least[part[0]]]
-
-    def terms(self, groups: list[list[int]]) -> list[list[int]]:
-        """Many alike computations of variables that the same reads, such as a weight decay's."""
-        sign = mix(self.color)
-        np.add.at(sign, self.edges.source, mix(self.edges.target.astype(np.uint64)))
-        may = self.may & ~self.is_layer & ~self.depends_on_input & ~self.edges.leaves
-        may &= np.bincount(self.edges.source, minlength=len(may)) > 0
-        return [part for part in self._equal(sign, may, groups) if len(part) >= _READERS]
 
     def _alone(self) -> Hashes:
         """A number per thing, of its structure and of whether lines cross its container's rim."""
