@@ -245,7 +245,8 @@ def test_the_first_drawing_has_the_shape_of_the_pane(
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     root.evaluate(AT_REST, "x")
     shoot(page, f"camera_pane_{width}")
-    assert is_wide(root) == (width == 1440)
+    # JupyterLab may make the pane narrower once its side panel is there.
+    wait_until(page, lambda: is_wide(root) == (width == 1440))
     if width == 1440:
         # The drawing wraps in a view that becomes narrow or is opened again in a narrow pane,
         # unless it was moved.
