@@ -255,6 +255,57 @@ def test_collections_of_the_part_go_along(shared_weights: tf.Graph, tmp_path: Pa
     assert "b/y" not in index.ids
 
 
+@pytest.mark.parametrize("opened", ["graph", "file", "part", "part of a file"])
+@pytest.mark.parametrize("how", ["given", "in a signature", "marked"])
+def test_the_inputs_of_outputs_alone_are_the_placeholders_that_they_need(
+    tmp_path: Path, opened: str, how: str
+) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="data/x")
+        keep = v1.placeholder_with_default(1.0, [], name="keep")
+        scale = v1.placeholder(tf.float32, [], name="scale")
+        w = v1.get_variable("w", initializer=tf.constant([[2.0], [3.0]]))
+        y = tf.multiply(tf.matmul(x, w) * keep, scale, name="y")
+        labels = v1.placeholder(tf.float32, [None, 1], name="labels")
+        tf.reduce_mean(tf.square(y - labels), name="loss")
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        if "file" in opened:
+            editor.save(tmp_path / "m.meta")
+            editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+        if "part" in opened:
+            editor = editor.extract(outputs="y")
+        if how == "marked":
+            editor.mark(outputs="y")
+            assert editor.inputs == ("data/x:0", "scale:0")
+            editor.save(tmp_path / "sm")
+        elif how == "given":
+            editor.save(tmp_path / "sm", outputs="y")
+        else:
+            editor.save(tmp_path / "sm", signatures={"serve": (None, "y")})
+    name = "serve" if how == "in a signature" else "serving_default"
+    call = tf.saved_model.load(str(tmp_path / "sm")).signatures[name]
+    (result,) = call(x=tf.constant([[1.0, 10.0]]), scale=tf.constant(2.0)).values()
+    assert result.numpy().tolist() == [[64.0]]
+
+
+def test_a_part_has_all_inputs_that_it_reads(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None], name="x")
+        flag = v1.placeholder(tf.bool, [], name="is_training")
+        tf.where(flag, tf.exp(tf.negative(x, name="minus")), x * 2.0, name="y")
+    part = tgw.edit(graph).extract("minus", "y")
+    assert part.inputs == ("minus", "x:0", "is_training:0")
+    part.save(tmp_path / "sm")
+    call = tf.saved_model.load(str(tmp_path / "sm")).signatures["serving_default"]
+    (result,) = call(
+        minus=tf.constant([0.0]), x=tf.constant([3.0]), is_training=tf.constant(True)
+    ).values()
+    assert result.numpy().tolist() == [1.0]
+
+
 @pytest.mark.parametrize(
     ("ends", "error", "sentence"),
     [

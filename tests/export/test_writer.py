@@ -132,7 +132,7 @@ def test_refusals_name_the_way_out_and_write_nothing(
         ("other", {"inputs": "x", "outputs": "net/logits"}, GraphEditError, "holds other things"),
         ("sm", {"inputs": "net/one/b/Assign" if editor.find("net/one/b/Assign") else "x",
                 "outputs": "nope"}, UnknownName, "no op 'nope'"),
-        ("sm", {"outputs": "net/logits"}, GraphEditError, "also need placeholder 'x'"),
+        ("sm", {"inputs": (), "outputs": "net/logits"}, GraphEditError, "also need placeholder"),
     ]  # fmt: skip
     for name, arguments, error, sentence in cases:
         with pytest.raises(error, match=sentence):

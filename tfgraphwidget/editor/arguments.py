@@ -18,7 +18,6 @@ from tfgraphwidget.graph import (
     Selection,
     Signature,
     costs,
-    needed_placeholders,
     patterns,
     selectors,
 )
@@ -418,13 +417,8 @@ class ArgumentResolver:
                 or tuple(self._executor.inputs_and_outputs[1].values())
                 or edits.freeze.results(index)
             )
-        boundary = (() if inputs is None else inputs, () if outputs is None else outputs)
+        boundary = (inputs, () if outputs is None else outputs)
         signature = export.parse_signatures(index, self.names, None, None, {name: boundary})[0]
-        if inputs is None:
-            needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
-            signature = export.parse_signatures(
-                index, self.names, None, None, {name: (needed, boundary[1])}
-            )[0]
         return signature.inputs, signature.outputs
 
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:

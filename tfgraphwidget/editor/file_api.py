@@ -25,6 +25,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     LOOP_CONDITION,
     Selection,
+    needed_placeholders,
     ops,
     unused_inputs,
     unused_inputs_notice,
@@ -80,9 +81,9 @@ class FileAPI(ArgumentChecks):
 
         Args:
             inputs: Tensors where the part begins; without `inputs` and `outputs` the marked
-                boundary is used.
+                boundary is used. Placeholders that the outputs still need are inputs too.
             outputs: Tensors or ops that the part computes, from the inputs. An input that they do
-                not use is left out; `notices` of the new editor says so.
+                not use is left out; `source.notices` of the new editor says so.
 
         Returns:
             An editor of the new graph, with a session, or of the new function.
@@ -137,10 +138,15 @@ class FileAPI(ArgumentChecks):
         )
         editor: Any = type(self)
         extracted = editor(source, core.show)
-        there = extracted._core.index.ids
-        extracted.mark(
-            *([name for name in side if name.partition(":")[0] in there] for side in boundary)
-        )
+        extracted_index = extracted._core.index
+        marks = [
+            [name for name in side if name.partition(":")[0] in extracted_index.ids]
+            for side in boundary
+        ]
+        if marks[0]:
+            others = needed_placeholders(extracted_index, marks[1], marks[0])
+            marks[0] += [f"{name}:0" for name in others]
+        extracted.mark(*marks)
         result: Self = extracted
         return result
 
@@ -311,9 +317,9 @@ class FileAPI(ArgumentChecks):
 
         Args:
             path: The file, or the folder of a SavedModel.
-            inputs: The inputs of the signature: names, tensors, or {key: tensor}; without `inputs`
-                and `outputs`, the marked boundary, or else the signatures that the file was opened
-                with.
+            inputs: The inputs of the signature: names, tensors, or {key: tensor}; None for the
+                placeholders that the outputs need. Without `inputs` and `outputs`, the marked
+                boundary, or else the signatures that the file was opened with.
             outputs: The outputs of the signature, in the same forms. A GraphDef that is not frozen
                 has no signature, and all of the graph.
             signatures: Several signatures: {name: (inputs, outputs)}.

@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     devices_of,
     is_filled_in,
     needed_ops,
+    needed_placeholders,
     ops,
     upstream,
 )
@@ -509,6 +510,7 @@ def requested_signatures(
         is_chosen = export.is_chosen(boundary, core.index, core.source.signature, own_signatures)
         if own_signatures and (not is_chosen or _is_one_of(core, boundary, own_signatures)):
             signatures = own_signatures
+        inputs = inputs or None
     return export.parse_signatures(core.index, core.arguments.names, inputs, outputs, signatures)
 
 
@@ -520,7 +522,8 @@ def _is_one_of(core: EditorCore, boundary: Boundary, signatures: tuple[Signature
             tensor for _, tensor in signature.outputs
         }
 
-    own = export.parse_signatures(core.index, core.arguments.names, *boundary, None)
+    inputs, outputs = boundary
+    own = export.parse_signatures(core.index, core.arguments.names, inputs or None, outputs, None)
     return any(tensors(own[0]) == tensors(signature) for signature in signatures) if own else False
 
 
@@ -542,8 +545,11 @@ def own_arguments(core: EditorCore) -> tuple[str, ...]:
 
 def boundary_or_apparent(core: EditorCore) -> Boundary:
     """The marked boundary, or that of the function, signature or apparent purpose."""
-    if any(core.view.boundary):
-        return core.view.boundary
+    inputs, outputs = core.view.boundary
+    if outputs and not inputs:
+        inputs = tuple(f"{name}:0" for name in needed_placeholders(core.index, outputs))
+    if inputs or outputs:
+        return inputs, outputs
     _, results = core.executor.inputs_and_outputs
     if results:
         return own_arguments(core), tuple(results.values())

@@ -79,7 +79,8 @@ class SelectionAPI(ArgumentChecks):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The marked inputs; without marks those of the signature, function or graph.
+        """The marked inputs, or the placeholders that marked outputs need; without marks those of
+        the signature, function or graph.
 
         `selection` is None where nothing is marked or selected.
 

@@ -39,7 +39,7 @@ def parse_signatures(
 
     Args:
         inputs: Tensors, or a mapping of keys to tensors. Without a key, it is the last part of the
-            op's name.
+            op's name. None are the placeholders that the outputs need.
         signatures: None, a mapping of names to (inputs, outputs), or an iterable of `Signature`s.
 
     Raises:
@@ -84,7 +84,7 @@ def apparent_signature(index: GraphIndex) -> Signature:
     GraphEditError where nothing looks like a result.
     """
     outputs = results(index)
-    return parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
+    return parse_signatures(index, tuple, None, outputs, None)[0]
 
 
 def is_chosen(
@@ -113,6 +113,8 @@ def _parse_signature(
     index: GraphIndex, names: Names, name: str, inputs: object, outputs: object
 ) -> Signature:
     output_tensors = _tensors_by_key(index, names, outputs)
+    if inputs is None:
+        inputs = needed_placeholders(index, [tensor for _, tensor in output_tensors])
     signature = Signature(name, _tensors_by_key(index, names, inputs), output_tensors)
     _check_frames(index, signature)
     return signature

@@ -64,12 +64,18 @@ def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[s
     )
 
 
-def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:
-    """The placeholders, or arguments of a function, that outputs need, in graph order."""
-    needed = needed_ops(index, (), tuple(outputs)).tolist()
-    ops = zip(index.names, index.types, needed, strict=True)
+def needed_placeholders(
+    index: GraphIndex, outputs: Iterable[str], inputs: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The placeholders, or arguments of a function, that outputs need besides `inputs`, in graph
+    order.
+    """
+    needed = needed_ops(index, inputs, tuple(outputs))
+    needed[[index.op(name) for name in inputs]] = False
     return tuple(
-        name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS
+        index.names[op]
+        for op in np.flatnonzero(needed).tolist()
+        if index.types[op] in REQUIRED_PLACEHOLDERS
     )
 
 
