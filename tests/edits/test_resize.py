@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.framework.function import Defun
 
 import tfgraphwidget as tgw
-from tests.conftest import v1
+from tests.conftest import initialised, v1
 from tests.edits.drafts import ran, saved, written
 from tfgraphwidget.errors import GraphEditError
 
@@ -750,3 +750,157 @@ def test_the_state_of_a_stateful_layer_is_named() -> None:
     model = tf.keras.Sequential([layers.Input((5, 3), 4), layers.GRU(2, stateful=True)])
     notes = tgw.edit(model).passes.change_batch_size(1).notes
     assert any(re.search(r"Variable '.*state' has the old size, \[4, 2\]", note) for note in notes)
+
+
+def mean_loss(x: tf.Tensor, n: int) -> tf.Tensor:
+    return tf.reduce_mean(tf.square(x))
+
+
+def mean_of_means(x: tf.Tensor, n: int) -> tf.Tensor:
+    return tf.reduce_mean(tf.reduce_mean(tf.square(x), 1) + tf.math.reduce_variance(x, 1))
+
+
+def means_of_halves(x: tf.Tensor, n: int) -> tf.Tensor:
+    first, second = tf.split(x, 2)
+    return tf.reduce_mean(tf.square(first)) + tf.reduce_mean(tf.abs(second))
+
+
+def softmax_loss(x: tf.Tensor, n: int) -> tf.Tensor:
+    classes = tf.argmax(x, 1)
+    return tf.reduce_mean(v1.nn.sparse_softmax_cross_entropy_with_logits(labels=classes, logits=x))
+
+
+def first_column(x: tf.Tensor, n: int) -> tf.Tensor:
+    return tf.reduce_mean(tf.exp(x[:, 0]))
+
+
+def pooled(x: tf.Tensor, n: int) -> tf.Tensor:
+    images = tf.nn.relu(tf.reshape(x, [n, 2, 2, 1]))
+    return tf.reduce_sum(tf.square(tf.nn.avg_pool(images, 2, 2, "SAME")))
+
+
+def normalized(x: tf.Tensor, n: int) -> tf.Tensor:
+    mean, variance = tf.nn.moments(x, [0])
+    return tf.reduce_mean(tf.tanh((x - mean) / tf.sqrt(variance + 0.1))[:, 1])
+
+
+def weighted(x: tf.Tensor, n: int) -> tf.Tensor:
+    return v1.losses.mean_squared_error(tf.zeros([n, 4]), x) + v1.losses.huber_loss(x * 0.5, x)
+
+
+LOSSES = [
+    mean_loss,
+    mean_of_means,
+    means_of_halves,
+    softmax_loss,
+    first_column,
+    pooled,
+    normalized,
+    weighted,
+]
+
+
+def with_gradient(loss: Callable[[tf.Tensor, int], tf.Tensor], n: int) -> tf.Graph:
+    """x -> x @ w -> loss, and the gradient of w."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [n, 4], name="x")
+        w = v1.get_variable("w", [4, 4], initializer=v1.constant_initializer(np.eye(4) * 0.5))
+        value = tf.identity(loss(tf.matmul(x, w), n), name="loss")
+        tf.identity(tf.gradients(value, [w])[0], name="gradient")
+    return graph
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+def test_the_gradients_of_fixed_sizes_take_the_new_size(
+    loss: Callable[[tf.Tensor, int], tf.Tensor], is_file: bool, tmp_path: Path
+) -> None:
+    rows = np.random.default_rng(0).random((4, 4), np.float32)
+    with initialised(with_gradient(loss, 4)) as session:
+        expected = session.run(["loss:0", "gradient:0"], {"x:0": rows})
+    with initialised(with_gradient(loss, 8)) as session:
+        editor = tgw.edit(session.graph, session=session)
+        if is_file:
+            editor.save(tmp_path / "m.meta")
+            editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+        report = editor.passes.change_batch_size(4)
+        assert "still holds" not in str(report)
+        found = editor.session.run(["loss:0", "gradient:0"], {"x:0": rows})
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64])
+def test_the_divisor_of_a_mean_is_rewritten_in_each_dtype(dtype: tf.DType) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(dtype, [8, 3], name="x")
+        tf.identity(tf.gradients(tf.reduce_mean(x * x), [x])[0], name="gradient")
+    editor = tgw.edit(graph)
+    editor.passes.change_batch_size(2)
+    with v1.Session(graph=editor.graph) as session:
+        gradient = session.run("gradient:0", {"x:0": np.full([2, 3], 3)})
+    assert np.allclose(gradient.astype(np.float32), np.ones([2, 3]), atol=0.01)
+
+
+@pytest.mark.parametrize("loss", [mean_loss, normalized], ids=lambda loss: loss.__name__)
+def test_a_batch_of_1_in_gradients_is_refused_with_the_way_out(
+    loss: Callable[[tf.Tensor, int], tf.Tensor],
+) -> None:
+    """Whether a 1 in them is the old size cannot be known, and a wrong gradient has the right
+    shape.
+    """
+    with initialised(with_gradient(loss, 1)) as session:
+        editor = tgw.edit(session.graph, session=session)
+        before = editor.graph.as_graph_def()
+        with pytest.raises(GraphEditError, match="strip training first"):
+            editor.passes.change_batch_size(2)
+        assert editor.graph.as_graph_def() == before
+        editor.passes.strip_training("loss")
+        editor.passes.change_batch_size(2)
+        rows = np.ones([2, 4], np.float32)
+        found = editor.session.run("loss:0", {"x:0": rows})
+    with initialised(with_gradient(loss, 2)) as session:
+        assert np.allclose(found, session.run("loss:0", {"x:0": rows}))
+
+
+def test_where_gradients_cannot_take_a_size_the_way_out_is_named() -> None:
+    """Rows that are put one after another: how many are of which is a constant."""
+    loss = "loss"
+    with initialised(
+        with_gradient(lambda x, _: tf.reduce_mean(tf.concat([x, x], 0)), 8)
+    ) as session:
+        editor = tgw.edit(session.graph, session=session)
+        with pytest.raises(GraphEditError, match="; strip training first, or choose a tensor"):
+            editor.passes.change_batch_size(2)
+        editor.passes.strip_training(loss)
+        assert editor.passes.change_batch_size(2)
+
+
+@pytest.mark.parametrize(("old", "new"), [(8, 4), (4, 6), (8, None)])
+def test_a_sum_that_is_divided_by_the_batch_alone_is_named(old: int, new: int | None) -> None:
+    graph = graph_of(lambda x: tf.reduce_sum(x * x) / old, [old, 4])
+    report = tgw.edit(graph).passes.change_batch_size(new)
+    assert f"'truediv/y' still holds the old size, {old}" in str(report)
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+def test_a_map_over_the_rows_goes_over_the_new_ones(is_file: bool, tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        try:
+            x = v1.placeholder(tf.float32, [8, 4], name="x")
+            tf.reduce_mean(tf.map_fn(lambda row: row * row, x), name="y")
+        finally:
+            v1.enable_control_flow_v2()
+    editor = tgw.edit(graph)
+    if is_file:
+        (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        editor = tgw.edit(tmp_path / "g.pb")
+    for rows in (4, 6):
+        editor.passes.change_batch_size(rows)
+        x = np.arange(4 * rows, dtype=np.float32).reshape(rows, 4)
+        with v1.Session(graph=editor.graph) as session:
+            assert session.run("y:0", {"x:0": x}) == pytest.approx((x * x).mean())

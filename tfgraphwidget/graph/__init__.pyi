@@ -150,6 +150,7 @@ from .op_types import COMMUTATIVE as COMMUTATIVE
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
 from .op_types import CONTRACTIONS as CONTRACTIONS
+from .op_types import COPIES as COPIES
 from .op_types import DIVISIONS as DIVISIONS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
 from .op_types import DROPOUT_MASKS as DROPOUT_MASKS
@@ -215,11 +216,13 @@ from .op_types import SEGMENT_REDUCTIONS as SEGMENT_REDUCTIONS
 from .op_types import SHAPE_ARITHMETIC as SHAPE_ARITHMETIC
 from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS
 from .op_types import SHAPE_QUERIES as SHAPE_QUERIES
+from .op_types import SHAPED_GRADIENTS as SHAPED_GRADIENTS
 from .op_types import SIZE_FORWARDING as SIZE_FORWARDING
 from .op_types import SIZE_VECTORS as SIZE_VECTORS
 from .op_types import STATE_FORWARDING as STATE_FORWARDING
 from .op_types import STATIC_TABLES as STATIC_TABLES
 from .op_types import SUMS as SUMS
+from .op_types import SUMS_OF_DIMENSIONS as SUMS_OF_DIMENSIONS
 from .op_types import SUMS_OF_LAST_AXIS as SUMS_OF_LAST_AXIS
 from .op_types import SWITCH as SWITCH
 from .op_types import TABLE_EXPORTS as TABLE_EXPORTS

@@ -260,7 +260,15 @@ EQUAL_SIZES = _types(
     "Add AddN AddV2 Concat ConcatV2 Div DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual Less",
     "LessEqual LogicalAnd LogicalOr Maximum Minimum Mul NotEqual Pack Pow RealDiv Select SelectV2",
     "SquaredDifference Sub",
+    # gradients of activations
+    "EluGrad InvGrad LeakyReluGrad ReciprocalGrad Relu6Grad ReluGrad RsqrtGrad SeluGrad",
+    "SigmoidGrad SoftplusGrad SoftsignGrad SqrtGrad TanhGrad",
 )
+SUMS_OF_DIMENSIONS = frozenset({"Mean", "Sum"})
+# They copy a tensor along some of its dimensions.
+COPIES = frozenset({"BroadcastTo", "Tile"})
+# Gradients whose first input is the shape of what their layer reads.
+SHAPED_GRADIENTS = frozenset({"AvgPoolGrad", "AvgPool3DGrad", "StridedSliceGrad"})
 # Their output has as many dimensions as their first input.
 RANK_PRESERVING = IDENTITY | _types(
     "Abs Cast Elu EnsureShape Exp LeakyRelu Log MirrorPad Neg Pad PadV2 PlaceholderWithDefault",

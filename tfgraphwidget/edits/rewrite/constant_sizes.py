@@ -49,7 +49,8 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
             return None
         return [SizeEntry(value, op, at) for at, value in enumerate(integers)]
     read = index.input_tensors(op)
-    if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
+    is_vector_of_one = kind == "ExpandDims" and index.shape(*tensor) == (1,)
+    if depth < _DEEPEST and read and (kind in SIZE_FORWARDING or is_vector_of_one):
         return size_entries(index, read[0], depth + 1)
     if depth < _DEEPEST and kind in SIZE_VECTORS:
         parts = [size_entries(index, one, depth + 1) for one in read[_PARTS.get(kind, slice(None))]]
@@ -137,6 +138,19 @@ class ShapeChanges:
             return []
         pairs = enumerate(zip(before, after, strict=True))
         return [(k, was, now) for k, (was, now) in pairs if was is not None and was != now]
+
+    def element_counts(self, index: GraphIndex, tensor: Tensor) -> tuple[int | None, int | None]:
+        """How many elements a tensor has before and after; None where that is not known."""
+        shape = index.shape(*tensor)
+        before, after = self.shapes.get(tensor, (shape, shape))
+        return _element_count(before), _element_count(after)
+
+
+def _element_count(shape: Shape) -> int | None:
+    if shape is None:
+        return None
+    sizes = [size for size in shape if size is not None]
+    return prod(sizes) if len(sizes) == len(shape) else None
 
 
 class SizeAtRunTime(NamedTuple):

@@ -1,13 +1,15 @@
 """Constants that were computed from the old size of an input, such as the 1/6 of a mean over 6
 steps.
 
-Nothing says how they were computed, so none is rewritten: each is listed. One that has its value by
-accident is listed as well, where an op takes it together with what has the size.
+Mostly nothing says how they were computed, so that they are listed and not rewritten; the number by
+which the gradient of a mean divides is known. One that has its value by accident is listed as well,
+where an op takes it together with what has the size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import combinations
 from math import isclose, prod, sqrt
 
 import numpy as np
@@ -17,17 +19,20 @@ from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges, SizeConsumer, SizeEntry
 from tfgraphwidget.graph import (
     CONSTANTS,
+    COPIES,
     EQUAL_SIZES,
     GATHERS,
     RANK_PRESERVING,
     SIZE_FORWARDING,
     SIZE_VECTORS,
     GraphIndex,
+    tensor_values,
     traversal,
 )
 from tfgraphwidget.tf_types import NodeDef
 
 _STEPS = 50  # ops between a sum and the division by the number of its terms
+_DIMENSIONS = 6  # that are summed, of which each part is looked at
 _TOLERANCE = 1e-5  # of a float32 that was computed in Python, in float32 or in float16
 _SCALINGS = frozenset({"Div", "DivNoNan", "Mul", "RealDiv", "FloorDiv", "TruncateDiv"})
 # Ops that a sum passes on its way to a division.
@@ -54,12 +59,13 @@ _PLACES_IN_ROWS = {
     "TensorScatterSub": 1,
     "TensorScatterUpdate": 1,
 }
-_NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4", "int64": "<i8"}
+_NUMBERS = ("bfloat16", "float16", "float32", "float64", "int32", "int64")
 
 
 def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
-    """The constants downstream of an input that seem to be computed from its old size; what they
-    should hold is not known. `index` is the graph after the edit, with the static shapes of before.
+    """The constants downstream of an input that seem to be computed from its old size, mostly
+    without what they should hold. `index` is the graph after the edit, with the static shapes of
+    before.
     """
     downstream = traversal.forward(index, {op for op, _ in changes.shapes})
     for op in np.flatnonzero(downstream).tolist():
@@ -84,16 +90,54 @@ def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         constant, factor = _number(consumer.index, tensor)
         if constant < 0 or factor <= 0:
             continue
-        for terms in _summed_terms(consumer, consumer.read[1 - slot]):
-            counts = (terms, terms - 1) if terms > 2 else (terms,)  # of a variance without bias
-            roots = [sqrt(count) for count in counts]
-            if any(
-                isclose(factor, each, rel_tol=_TOLERANCE)
-                for size in (*counts, *roots)
-                for each in (size, 1 / size)
-            ):
+        candidates = list(_summed_terms(consumer, consumer.read[1 - slot]))
+        counts = [(terms, terms) for terms in candidates]
+        # of a variance without bias
+        counts += [(terms, terms - 1) for terms in candidates if terms > 2]
+        counts += [(terms, sqrt(count)) for terms, count in counts]
+        for terms, count in counts:
+            if any(isclose(factor, each, rel_tol=_TOLERANCE) for each in (count, 1 / count)):
                 yield _old_size_in(consumer, constant, terms, slot)
                 break
+    yield from _mean_gradient(consumer)
+
+
+def _mean_gradient(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The gradient of a mean: as many copies of a gradient as the mean has terms, divided by their
+    number, which TensorFlow stores where the sizes are known.
+    """
+    index, changes = consumer.index, consumer.changes
+    constant, divisor = _number(index, consumer.read[1])
+    copies = consumer.read[0]
+    if constant < 0 or index.types[copies[0]] not in COPIES:
+        return
+    gradient = index.input_tensors(copies[0])[0]
+    terms_before, terms_now = (
+        _quotient(size_of_copies, size_of_gradient)
+        for size_of_copies, size_of_gradient in zip(
+            changes.element_counts(index, copies),
+            changes.element_counts(index, gradient),
+            strict=True,
+        )
+    )
+    if terms_before is None or terms_before == terms_now:
+        return
+    dtype = tensor_values.numpy_dtype(index.dtypes(constant)[0])
+    if divisor != float(np.array(terms_before, dtype)):
+        return
+    yield StaleConstant(
+        index.names[constant],
+        terms_before,
+        terms_now,
+        index.names[consumer.op],
+        at=0 if index.shape(constant, 0) == () else None,
+        slot=1,
+    )
+
+
+def _quotient(number: int | None, divisor: int | None) -> int | None:
+    """A whole quotient; None where a number is not known."""
+    return None if number is None or not divisor else number // divisor
 
 
 def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
@@ -107,48 +151,77 @@ def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
 
 def _numbers(index: GraphIndex, node: NodeDef) -> list[float]:
     """The numbers in a Const, as they are stored; [] for another dtype."""
-    tensor = node.attr["value"].tensor
-    kind = next(
-        (kind for name, kind in _NUMBERS.items() if index.typing.number(name) == tensor.dtype), None
-    )
-    count = prod(dim.size for dim in tensor.tensor_shape.dim)
-    if kind is None or not count:
+    dtype = index.typing.dtypes(node)[0]
+    if dtype not in _NUMBERS:
         return []
-    if tensor.tensor_content:
-        return [float(number) for number in np.frombuffer(tensor.tensor_content, kind)]
-    halves = np.array(tensor.half_val, np.uint16).view(np.float16)
-    stored = [
-        *tensor.float_val,
-        *tensor.double_val,
-        *tensor.int_val,
-        *tensor.int64_val,
-        *map(float, halves),
-    ] or [0]
-    return ([float(number) for number in stored] + [float(stored[-1])] * count)[:count]
+    try:
+        array = tensor_values.tensor_array(node.attr["value"].tensor, dtype)
+    except ValueError:  # it has not the number of values that its shape says
+        return []
+    numbers: list[float] = array.astype(np.float64).ravel().tolist()
+    return numbers
 
 
 def _summed_terms(consumer: SizeConsumer, tensor: Tensor) -> Iterator[int]:
-    """The former number of terms of each sum in a tensor that has another number now."""
+    """The former numbers of terms of the sums in a tensor that have another number now: of all of
+    them together, and along some of their dimensions, as a batch is divided by.
+    """
     index, moves = consumer.index, EdgeMoves(consumer.index)
-    stack, visited = [tensor[0]], {consumer.op}
+    # With the sizes of the dimensions that were summed on the way: some are others now.
+    stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(tensor[0], (), ())]
+    visited = {consumer.op}
     while stack and len(visited) < _STEPS:
-        op = stack.pop()
+        op, moved, others = stack.pop()
         if op in visited:
             continue
         visited.add(op)
-        kind = index.types[op]
         dimensions = _summed_dimensions(SizeConsumer(index, consumer.changes, op))
         if dimensions is not None:
             source, positions = dimensions
-            moved = {k for k, _, _ in consumer.changes.dimensions(source)}
-            before = (
-                consumer.changes.shapes[source][0] if source in consumer.changes.shapes else None
-            )
-            sizes = [size for k, size in enumerate(before or ()) if k in positions]
-            if moved.intersection(positions) and None not in sizes:
-                yield prod(size or 0 for size in sizes)
-        elif kind in _ELEMENTWISE:
-            stack += [source for source, _ in moves.current_inputs(op)]
+            sizes = _sizes_before(consumer, source, positions)
+            if sizes is None:
+                continue
+            moved, others = (*moved, *sizes[0]), (*others, *sizes[1])
+            if moved:
+                yield from _products(moved, others)
+            stack.append((source[0], moved, others))
+        elif index.types[op] in _ELEMENTWISE or index.types[op] == "Sum":  # of a scalar
+            stack += [(source, moved, others) for source, _ in moves.current_inputs(op)]
+
+
+def _sizes_before(
+    consumer: SizeConsumer, tensor: Tensor, positions: Container[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The former sizes of some dimensions of a tensor: those that are others now, and those that
+    are not; None where one is not known.
+    """
+    shape = consumer.index.shape(*tensor)
+    before = consumer.changes.shapes.get(tensor, (shape, shape))[0]
+    changed = {k for k, _, _ in consumer.changes.dimensions(tensor)}
+    moved: list[int] = []
+    others: list[int] = []
+    for k, size in enumerate(before or ()):
+        if k not in positions:
+            continue
+        if size is None:
+            return None
+        (moved if k in changed else others).append(size)
+    return tuple(moved), tuple(others)
+
+
+def _products(moved: tuple[int, ...], others: tuple[int, ...]) -> list[int]:
+    """The product of some sizes, and of any of them with one at least of `moved`; the latter only
+    above 2, as many a sum is halved.
+    """
+    sizes = [*moved, *others][:_DIMENSIONS]
+    of_some = {
+        prod(sizes[k] for k in chosen)
+        for count in range(1, len(sizes))
+        for chosen in combinations(range(len(sizes)), count)
+        if chosen[0] < len(moved)
+    }
+    of_all = prod([*moved, *others])
+    return [of_all, *sorted(product for product in of_some - {of_all} if product > 2)]
 
 
 def _summed_dimensions(consumer: SizeConsumer) -> tuple[Tensor, set[int]] | None:

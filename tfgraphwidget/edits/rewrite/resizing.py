@@ -20,6 +20,7 @@ from tfgraphwidget.edits.context import FunctionContext, PlanContext
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
+from tfgraphwidget.edits.rewire.gradients import is_gradient_name
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.list_elements import ListElements
@@ -155,6 +156,7 @@ class Resizing:
             for call in calls:
                 unresolved += () if call.functions else tuple(call.constants)
             raise self._explain_refusal(refusal, unresolved, rows_of_variables)
+        self._refuse_gradients_of_size_1(changes)
         patch = self._with_calls(patch)
         notes = [*_notes(unresolved, fixed), *(each.note() for each in rows_of_variables)]
         constants = dict.fromkeys(chain.from_iterable(call.constants for call in calls))
@@ -404,6 +406,31 @@ class Resizing:
 
     # What is said
 
+    def _refuse_gradients_of_size_1(self, changes: ShapeChanges) -> None:
+        """Refuse sizes that were 1 where gradients depend on them.
+
+        The gradients of fixed sizes hold these as constants. A 1 among them may be the old size as
+        well as that of what is broadcast, and a gradient that is summed or divided by the wrong one
+        has the right shape.
+        """
+        index = self.index
+        grown = [
+            index.names[op]
+            for op, port in changes.shapes
+            if op < len(index) and any(was == 1 for _, was, _ in changes.dimensions((op, port)))
+        ]
+        if not grown:
+            return
+        downstream = np.flatnonzero(traversal.forward(index, [self.op])).tolist()
+        gradient = next(filter(is_gradient_name, (index.names[op] for op in downstream)), None)
+        if gradient is not None:
+            raise GraphEditError(
+                f"{grown[0]!r} had a dimension of size 1, which is another one now, and gradients "
+                f"such as {gradient!r} depend on it: which of their constants are that size cannot "
+                "be known; strip training first, or compute the gradients again.",
+                [grown[0], gradient],
+            )
+
     def _explain_refusal(
         self,
         refusal: GraphEditError,
@@ -484,9 +511,9 @@ def _stale_sizes(
     of_makers = {place: one for place, one in previous.items() if _is_of_a_maker(index, one)}
     corrected = {(one.op, one.consumer) for one in of_makers.values() if one.proposed}
     current = {_place(one): one for one in stale_constants(index, changes)}
-    return of_makers | {
+    return {
         place: one
-        for place, one in current.items()
+        for place, one in (of_makers | current).items()
         if one.proposed is not None or (one.op, one.consumer) not in corrected
     }
 

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
+
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import constant_sizes
-from tfgraphwidget.graph import GraphIndex, walk_from
+from tfgraphwidget.graph import GraphIndex, tensor_values, walk_from
 from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import split_input, take_free_name
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -83,7 +85,12 @@ class SizeRewriter:
             node = self._node(name)
         else:
             node = next(n for n in self.new_nodes if n.name == name)
-        values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
+        values = constant_sizes.constant_integers(self.after, node, max_rank=2)
+        if values is None:  # a single number of another dtype
+            dtype = tensor_values.numpy_dtype(self.after.dtypes(op)[0])
+            tensor = node.attr["value"].tensor
+            tensor_values.set_tensor(tensor, np.array(self._new_size(one), dtype), tensor.dtype)
+            return
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)
 

@@ -7,11 +7,13 @@ when it runs on 12 rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from tfgraphwidget.edits.patch import StaleConstant
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
+from tfgraphwidget.edits.rewire.gradients import gradient_owners, is_gradient_name
 from tfgraphwidget.edits.rewrite.constant_sizes import (
     ShapeChanges,
     SizeAtRunTime,
@@ -24,12 +26,16 @@ from tfgraphwidget.edits.rewrite.derived_constants import derived_constants
 from tfgraphwidget.graph import (
     AXIS_CHANGES,
     CONSTANTS,
+    COPIES,
+    ENTER,
     EQUAL_SIZES,
     GATHERS,
     IMAGE_SCALINGS,
     LOOP_CONDITION,
     ROW_READERS,
     SEGMENT_REDUCTIONS,
+    SHAPED_GRADIENTS,
+    SUMS_OF_DIMENSIONS,
     WHILE_LOOPS,
     GraphIndex,
     traversal,
@@ -61,6 +67,8 @@ ELEMENT_SHAPES = {
     "TensorListReserve": 0,
     "TensorListStack": 1,
 }
+# The names of constants that TensorFlow makes of `tf.shape(x)` and in `tf.ones_like(x)`.
+_SHAPE_OF = re.compile(r"(^|/)Shape(_\d+)?(/shape_as_tensor)?$")
 _STEPS = 1000  # ops that are looked at in search of a certain one
 
 
@@ -453,23 +461,32 @@ def _masks(consumer: SizeConsumer) -> dict[str, int]:
 
 
 def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A slice of a constant that is the old shape of a tensor: of `tf.shape(x)[0]`, where that was
-    known.
+    """A constant that is the old shape of a tensor, and is sliced, as in `tf.shape(x)[0]`, counted,
+    as in `tf.size(x)`, or says the shape of a gradient.
     """
     index = consumer.index
     if index.types[consumer.read[0][0]] not in CONSTANTS:
         return
     sizes = consumer.sizes(0)
-    shape = tuple(entry.value for entry in sizes)
-    shapes = consumer.changes.shapes.items()
-    tensors = [tensor for tensor, (before, _) in shapes if before == shape != ()]
-    for k, was, now in consumer.changes.dimensions(tensors[0]) if tensors else ():
+    for k, was, now in _dimensions_of_shape(consumer, sizes):
         if k in _slice_places(consumer, len(sizes)):
             yield consumer.stale_or_computed(0, sizes, k, was, now)
 
 
+def _dimensions_of_shape(
+    consumer: SizeConsumer, sizes: Sequence[SizeEntry]
+) -> list[tuple[int, int, int | None]]:
+    """(position, size before, size now) of the dimensions of a tensor whose old shape sizes are."""
+    shape = tuple(entry.value for entry in sizes)
+    shapes = consumer.changes.shapes.items()
+    tensors = [tensor for tensor, (before, _) in shapes if before == shape != ()]
+    return consumer.changes.dimensions(tensors[0]) if tensors else []
+
+
 def _slice_places(consumer: SizeConsumer, length: int) -> range:
     """The places of a vector that a slice takes; all if they are not known."""
+    if consumer.index.types[consumer.op] != "StridedSlice":
+        return range(length)
     masks = _masks(consumer)
     begin, end = (consumer.sizes(1) or [SizeEntry(0)])[0], (consumer.sizes(2) or [_NONE])[0]
     first = 0 if masks["begin_mask"] & 1 else begin.value
@@ -555,13 +572,61 @@ def _loop_of_tensorflow_1_over_rows(consumer: SizeConsumer) -> Iterator[StaleCon
     sizes = [was for k, was, _ in consumer.changes.dimensions(consumer.read[0]) if k == 0]
     if not is_read_by_row or not sizes:
         return
+    for condition, slot in _bounds_of_rounds(index, enter):
+        bound = SizeConsumer(index, consumer.changes, condition).sizes(slot)
+        if [entry.value for entry in bound] == sizes[:1]:
+            source = index.names[bound[0].constant]
+            yield StaleConstant(source, sizes[0], None, index.names[condition])
+
+
+def _array_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The lengths of the TensorArrays, and the rounds of the loop, that go over the rows of a
+    tensor one by one, as `tf.map_fn` does in TensorFlow 1.
+    """
+    index, changes, array = consumer.index, consumer.changes, consumer.read[0][0]
+    rows = [(was, now) for k, was, now in changes.dimensions(consumer.read[2]) if k == 0]
+    if not rows or index.types[array] != "TensorArrayV3":
+        return
+    lengths: list[tuple[int, int]] = []  # (op, input) of what may take the number of rows
+    arrays = {array}
+    for enter in _entering(index, array):
+        lengths += _bounds_of_rounds(index, enter)
+        entered = {index.input_lists[op][0] for op in _enters_of_frame(index, enter)}
+        arrays |= {op for op in entered if index.types[op] == "TensorArrayV3"}
+    lengths += [(each, 0) for each in arrays]
+    for each in arrays:
+        for gather in index.consumer_lists[each]:
+            places = index.input_lists[gather][1] if len(index.input_lists[gather]) > 1 else -1
+            if index.types[gather] == "TensorArrayGatherV3" and index.types[places] == "Range":
+                lengths.append((places, 1))
+    was, now = rows[0]
+    for op, slot in lengths:
+        length = SizeConsumer(index, changes, op)
+        sizes = length.sizes(slot)
+        if [entry.value for entry in sizes] == [was]:
+            yield length.stale_or_computed(slot, sizes, 0, was, now)
+
+
+def _entering(index: GraphIndex, op: int) -> list[int]:
+    """The ops by which an op's tensors enter loops of TensorFlow 1."""
+    return [each for each in index.consumer_lists[op] if index.types[each] in ENTER]
+
+
+def _enters_of_frame(index: GraphIndex, enter: int) -> set[int]:
+    """All ops by which tensors enter the loop that one enters."""
     frame = index.nodes[enter].attr["frame_name"].s
-    entering = {
+    return {
         op
         for op, kind in enumerate(index.types)
-        if kind == "Enter" and index.nodes[op].attr["frame_name"].s == frame
+        if kind in ENTER and index.nodes[op].attr["frame_name"].s == frame
     }
-    variables = {merge for op in entering for merge in index.consumer_lists[op]}
+
+
+def _bounds_of_rounds(index: GraphIndex, enter: int) -> list[tuple[int, int]]:
+    """(comparison, input) of what the condition of a loop compares the state of a round with."""
+    variables = {
+        merge for op in _enters_of_frame(index, enter) for merge in index.consumer_lists[op]
+    }
     conditions = [
         condition
         for variable in variables
@@ -571,14 +636,11 @@ def _loop_of_tensorflow_1_over_rows(consumer: SizeConsumer) -> Iterator[StaleCon
             for each in index.consumer_lists[condition]
         )
     ]
-    for condition in conditions:
-        for bound in index.input_lists[condition]:
-            source = index.input_lists[bound][0] if bound in entering else bound
-            if (
-                index.types[source] in CONSTANTS
-                and constant_integers(index, index.nodes[source]) == sizes[:1]
-            ):
-                yield StaleConstant(index.names[source], sizes[0], None, index.names[condition])
+    return [
+        (condition, slot)
+        for condition in conditions
+        for slot in range(len(index.input_lists[condition]))
+    ]
 
 
 def _segments(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -741,12 +803,32 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         or (consumer.op, 0) in consumer.changes.shapes
     ):
         return
+    sizes_of_layers = _summed_dimensions(consumer)
+    constants = {entry.constant for entry in sizes}
+    if all(op >= 0 and _SHAPE_OF.search(consumer.index.names[op]) for op in constants):
+        sizes_of_layers |= {k: (was, now) for k, was, now in _dimensions_of_shape(consumer, sizes)}
     for k, entry in enumerate(sizes):
         if entry.value in (None, 1):
             continue
-        dimension = next(_meeting_dimensions(consumer, k, entry.value), None)
+        dimension = sizes_of_layers.get(k)
+        if dimension is None or dimension[0] != entry.value:
+            dimension = next(_meeting_dimensions(consumer, k, entry.value), None)
         if dimension is not None:
             yield consumer.stale_or_computed(slot, sizes, k, *dimension)
+
+
+def _summed_dimensions(consumer: SizeConsumer) -> dict[int, tuple[int, int | None]]:
+    """(size before, size now), by position, of the dimensions of what a sum or mean takes, if an op
+    makes the copies of its gradient.
+    """
+    index, op = consumer.index, consumer.op
+    if index.types[op] not in COPIES or not is_gradient_name(index.names[op]):
+        return {}
+    for owner in gradient_owners(index, [op], {}):
+        if index.types[owner] in SUMS_OF_DIMENSIONS:
+            dimensions = consumer.changes.dimensions(index.input_tensors(owner)[0])
+            return {k: (was, now) for k, was, now in dimensions}
+    return {}
 
 
 def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -786,7 +868,8 @@ def _meeting_dimensions(
             out = index.shape(next_op, 0)
             if out is None or (next_op, 0) in consumer.changes.shapes:
                 continue
-            if out == shape:
+            is_copied = index.types[next_op] in COPIES and len(out) == len(shape)
+            if out == shape or (is_copied and out[at] == shape[at]):
                 stack.append((next_op, at))
             elif index.types[next_op] in AXIS_CHANGES and out.count(size) == 1:
                 stack.append((next_op, out.index(size)))
@@ -828,6 +911,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "SpaceToBatchND": _space_to_batch,
     "Split": _parts,
     "StridedSlice": _strided_slice,
+    "TensorArrayScatterV3": _array_of_rows,
     "TensorListFromTensor": _list_of_rows,
     "Unpack": _parts,
     "Enter": _loop_of_tensorflow_1_over_rows,
@@ -839,5 +923,8 @@ _ANYWHERE: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     **dict.fromkeys(SHAPE_MAKERS, _shape_maker),
     **dict.fromkeys(ELEMENT_SHAPES, _element_shape),
     **dict.fromkeys(CONSTANTS, _uniform_constant),
+    **dict.fromkeys(SHAPED_GRADIENTS, _part_of_shape),
+    "Prod": _part_of_shape,
+    "Slice": _part_of_shape,
     "StridedSlice": _part_of_shape,
 }

@@ -704,11 +704,16 @@ class _Inference:
         what = "a tensor of other values" if other and not reshaped else "a tensor of another shape"
         if is_handle:
             what = "a handle of what holds the same dtype and shape"
+        # The gradients of a fixed batch hold its size as constants, also the number that a mean
+        # divides by.
+        fix = f"choose {what}"
+        if name not in after.own and rewire.is_gradient_name(name):
+            fix = f"strip training first, or {fix}"
         return GraphEditError(
             f"Op {name!r} cannot take "
             + (wrong_inputs or "its attributes")
             + beside
-            + f": {_reason_text(reason)}; choose {what}.",
+            + f": {_reason_text(reason)}; {fix}.",
             dict.fromkeys([name, *(read[k][0] for k in wrong), *(edited if origin else ())]),
         )
 
