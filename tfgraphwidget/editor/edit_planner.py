@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.graph_copies import (
     GraphCopies,
+    check_copies,
     plan_copies,
     results,
     stays_in_file,
@@ -87,6 +89,7 @@ class EditPlanner:
             place,
             edits.Edits.of(patch, notes=self._cuts(change)),
             apply,
+            check=partial(self.target.check, change, renew=self.edited.renew),
             notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
             reserved=self._names_in_use(change),
             imported=(is_exchanged or command.asks_for_session)
@@ -163,8 +166,12 @@ class EditPlanner:
 
     # Copies of ops
 
-    def sample(self, command: Clone) -> edits.Preview:
-        """Preview a clone: with `times`, one of the copies is planned."""
+    def sample(self, command: Clone, *, is_checked: bool = True) -> edits.Preview:
+        """Preview a clone: with `times`, one of the copies is planned.
+
+        Args:
+            is_checked: Whether what the graph and its session cannot take now is refused.
+        """
         edited = self.edited
         if function_executor(command.graph) is not None:
             return self._preview_modules(alone(command), self.clonable_state())
@@ -174,7 +181,10 @@ class EditPlanner:
         if edited.boundary is not None:
             return with_notices(self._body_copies(command, target).patch, target)
         patch = edited.plans.sample(command, edited.index, target.index)
-        target.check_placed(patch, self.target)
+        if is_checked:
+            check_copies(patch, self.target, target, edited.value_readers)
+        else:
+            target.check_placed(patch, self.target)
         return with_notices(patch, target)
 
     def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
@@ -231,7 +241,8 @@ class EditPlanner:
             target.apply(patch, steps, load=copies.load, origin=copies.origin.graph)
             return Outcome(patch, tuple(results(copies, target)))
 
-        return PlannedEdit(target, edits.Edits.of(patch), apply, marking=marking)
+        check = partial(target.place.check, patch, copies.origin.graph)
+        return PlannedEdit(target, edits.Edits.of(patch), apply, check, marking=marking)
 
     def _modules(self, command: Clone) -> PlannedEdit:
         """Plan tf.Modules that copy a part of the current function; the graph stays as it is."""
@@ -397,7 +408,8 @@ class EditPlanner:
             self._apply(patch, steps, load)
             return Outcome(patch, (grown,))
 
-        return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
+        check = partial(self.target.check, change, renew=self.edited.renew)
+        return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply, check)
 
 
 def function_executor(graph: object) -> EditedGraph | None:
