@@ -228,6 +228,7 @@ from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS
 from .op_types import TABLE_WRITES as TABLE_WRITES
 from .op_types import TAGGED_SUMMARIES as TAGGED_SUMMARIES
+from .op_types import TENSOR_ARRAY_WRITES as TENSOR_ARRAY_WRITES
 from .op_types import UNPACKING as UNPACKING
 from .op_types import V1_CONTROL_FLOW as V1_CONTROL_FLOW
 from .op_types import V1_FORWARDING as V1_FORWARDING

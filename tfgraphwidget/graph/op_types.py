@@ -160,6 +160,9 @@ HOLDERS_OF_SHAPED_TENSORS = _types(
 )
 # They give the list of their first input with other tensors.
 LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"})
+# They write tensors into a TensorArray: the input with these, and which of its dimensions is the
+# first of an element.
+TENSOR_ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
 # They fill a stack or a TensorArray.
 STEP_STATE_WRITES = _types(
     "StackPush StackPushV2 TensorArrayWrite TensorArrayWriteV2 TensorArrayWriteV3",
