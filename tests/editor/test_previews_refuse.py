@@ -149,13 +149,17 @@ def test_a_preview_refuses_a_clone_of_variables_that_have_no_value_in_the_file(
         ({"init": "/nowhere/model"}, "is not there"),
         ({"init": {"x": 1.0}}, "init names 'x'"),
         ({"src_scope": "net"}, "does not lie in src_scope 'net'"),
+        ({"times": 0}, "times=0 is not a number of copies"),
+        ({"into": "taken"}, "is taken by another clone"),
     ],
 )
 def test_a_preview_refuses_a_module_that_a_function_cannot_become(
     options: dict[str, Any], says: str
 ) -> None:
     module = _Scaled()
-    assert says in _check(tgw.edit(module.scale), "clone", **options)
+    editor = tgw.edit(module.scale)
+    editor.clone(into="taken")
+    assert says in _check(editor, "clone", **options)
 
 
 def test_the_preview_of_a_clone_runs_nothing_in_the_session() -> None:

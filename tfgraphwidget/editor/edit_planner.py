@@ -177,6 +177,7 @@ class EditPlanner:
             return self._preview_modules(alone(command), self.clonable_state())
         target = self.copies_target(command)
         if edited.boundary is not None and target is self.target:
+            self._check_modules(command)
             return self._preview_modules(command, edited.state())
         if edited.boundary is not None:
             return with_notices(self._body_copies(command, target).patch, target)
@@ -247,8 +248,18 @@ class EditPlanner:
     def _modules(self, command: Clone) -> PlannedEdit:
         """Plan tf.Modules that copy a part of the current function; the graph stays as it is."""
         edited = self.edited
+        self._check_modules(command)
+        modules = function_bodies.clone_modules(
+            command, self.source, edited.state(), self.view, edited.inputs_and_outputs
+        )
+        return PlannedEdit(
+            None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
+        )
+
+    def _check_modules(self, command: Clone) -> None:
+        """Raise for options that cannot be, and names that other clones have."""
         command.check_options()
-        copies = edited.copies
+        copies = self.edited.copies
         for scope in command.scopes:
             if scope in copies:
                 raise NameTaken(
@@ -256,12 +267,6 @@ class EditPlanner:
                     f"{free_name(scope, set(copies))!r} is free.",
                     [scope],
                 )
-        modules = function_bodies.clone_modules(
-            command, self.source, edited.state(), self.view, edited.inputs_and_outputs
-        )
-        return PlannedEdit(
-            None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
-        )
 
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
         """The edits by which a function's body in another editor calls copies of a part. Raises
