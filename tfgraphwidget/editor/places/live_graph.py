@@ -316,6 +316,7 @@ class LiveGraph:
         import_count = self._record().import_count
         self.index  # noqa: B018 - what came since is read before the graph changes
         before = self._reading
+        live.check_not_growing(self.graph())
         self._check_present(patch)
         renewal = self._renewal() if patch.changed and renew else None
         load_renamed_state = self._renamed_state(
@@ -362,8 +363,10 @@ class LiveGraph:
         )
 
     def check(self, patch: Patch, origin: Graph | None = None, *, renew: bool = True) -> None:
-        """Raise what `apply` would before it changes anything. The session is not run, so what only
-        a run shows is found when the patch is applied: whether a variable has a value.
+        """Raise what `apply` would before it changes anything; a function that is called may ask.
+
+        The session is not run, so what only a run shows is found when the patch is applied: whether
+        a variable has a value.
         """
         self._check_present(patch)
         session = self.source.session
@@ -373,7 +376,6 @@ class LiveGraph:
 
     def _check_present(self, patch: Patch) -> None:
         """Raise where the graph is not what the patch was planned for, or may not be changed."""
-        live.check_not_growing(self.graph())
         edits.check_unchanged(self.index, patch)
         self._check_trust(patch)
 
