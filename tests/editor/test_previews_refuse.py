@@ -162,6 +162,18 @@ def test_a_preview_refuses_a_module_that_a_function_cannot_become(
     assert says in _check(editor, "clone", **options)
 
 
+def test_a_preview_says_which_signatures_an_edit_takes_away() -> None:
+    editor = tgw.example()
+    outputs = {"logits": "net/logits:0", "loss": "loss:0"}
+    editor.signatures.add("serving_default", {"x": "x:0"}, outputs)
+    preview = editor.preview(editor.remove, "net/logits", consumers=True)
+    report = editor.remove("net/logits", consumers=True)
+    assert preview.notes == report.notes[: len(preview.notes)]
+    assert "'net/logits:0' and 'loss:0' are no longer inputs or outputs" in preview.notes[0]
+    assert any("Signatures that lost inputs or outputs" in note for note in preview.notes)
+    assert list(editor.signatures) == []
+
+
 def test_the_preview_of_a_clone_runs_nothing_in_the_session() -> None:
     graph = tf.Graph()
     with graph.as_default():

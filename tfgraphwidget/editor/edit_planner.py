@@ -8,7 +8,7 @@ same for all of them; see `executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -79,7 +79,7 @@ class EditPlanner:
         change = change_of(self.target, patch, place)
         assert change is not None  # every graph here is the source's, or in it
         load = self._first_values(patch)
-        signatures = self.edited.signatures
+        lost_signatures = self._lost_signatures(change)
 
         def apply(steps: Transaction) -> Outcome:
             return Outcome(patch, (), self._apply(patch, steps, load))
@@ -87,10 +87,10 @@ class EditPlanner:
         is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
         return PlannedEdit(
             place,
-            edits.Edits.of(patch, notes=self._cuts(change)),
+            edits.Edits.of(patch, notes=(*self._cuts(change), *lost_signatures)),
             apply,
             check=partial(self.target.check, change, renew=self.edited.renew),
-            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
+            notes=lambda: (*lost_signatures, *self._notes(change)),
             reserved=self._names_in_use(change),
             imported=(is_exchanged or command.asks_for_session)
             and self.target.place.file is not None,
@@ -143,15 +143,22 @@ class EditPlanner:
             )
         )
 
-    def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
-        """A sentence on the signatures that an edit has left without inputs or outputs."""
-        remaining = {signature.name for signature in self.edited.signatures}
-        removed = [
-            name for name in (getattr(each, "name", "") for each in before) if name not in remaining
-        ]
-        if removed and not change.signature_edits:
-            return (_SIGNATURES_GONE.format(names_text(removed)),)
-        return ()
+    def _lost_signatures(self, change: edits.Patch) -> tuple[str, ...]:
+        """A sentence on the signatures that a change leaves without inputs or outputs."""
+        if change.signature_edits or not change.remove.nodes:
+            return ()
+        added = {node.name for node in change.add.nodes}
+        removed = {node.name for node in change.remove.nodes} - added
+        before = self.edited.signatures
+        remaining = {
+            signature.name
+            for signature in edits.track_signatures(before, [change])
+            if removed.isdisjoint(
+                split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)
+            )
+        }
+        lost = [signature.name for signature in before if signature.name not in remaining]
+        return (_SIGNATURES_GONE.format(names_text(lost)),) if lost else ()
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow, in the source's own graph."""
