@@ -385,12 +385,13 @@ def in_control_flow_of_tensorflow_1(build: Callable[[], tf.Tensor]) -> tf.Tensor
         lambda x: in_control_flow_of_tensorflow_1(
             lambda: sum_of_rows(x, tf.constant(4), maximum_iterations=9)
         ),
+        lambda x: tf.gather_nd(x, tf.stack([tf.range(4), tf.zeros([4], tf.int32)], 1)),
         lambda x: tf.math.segment_sum(x, [0, 0, 1, 1]),
         lambda x: tf.math.unsorted_segment_max(x, tf.argmax(x, 1), 4),
     ],
     ids=[
         *("map_fn", "unstack", "split", "loop", "loop to a tensor", "loop of TensorFlow 1"),
-        *("loop of TensorFlow 1 to a tensor", "segments", "unsorted segments"),
+        *("loop of TensorFlow 1 to a tensor", "gather_nd", "segments", "unsorted segments"),
     ],
 )
 def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_reported(
@@ -510,6 +511,14 @@ def test_a_graph_of_another_batch_size_computes_for_each_row_what_it_computed(
         editor.passes.change_batch_size(size)
         found = ran(editor, tmp_path, "y:0", {"x:0": rows[: size or 8]})
         np.testing.assert_allclose(found, np.concatenate(parts)[: size or 8], rtol=1e-4, atol=1e-5)
+
+
+def test_where_a_slice_begins_is_not_taken_for_rows(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: x + tf.reduce_sum(tf.eye(2), 1)[:, None], [2, 3])
+    editor = tgw.edit(written(graph, tmp_path))
+    with pytest.raises(GraphEditError, match="cannot take 'x:0' of shape"):
+        editor.passes.change_batch_size(4)
+    assert not editor.passes.change_batch_size(None).constants
 
 
 def test_rows_that_are_put_after_the_input_stay_as_many(tmp_path: Path) -> None:

@@ -236,6 +236,7 @@ from .op_types import V1_LOOPS as V1_LOOPS
 from .op_types import VALUE_SOURCES as VALUE_SOURCES
 from .op_types import VARIABLE_READS as VARIABLE_READS
 from .op_types import WHILE_LOOPS as WHILE_LOOPS
+from .op_types import WITHOUT_BROADCAST as WITHOUT_BROADCAST
 from .op_types import WITHOUT_GRADIENT as WITHOUT_GRADIENT
 from .op_types import WITHOUT_OUTPUTS as WITHOUT_OUTPUTS
 from .op_types import ZEROS as ZEROS

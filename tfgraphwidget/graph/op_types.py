@@ -264,6 +264,8 @@ EQUAL_SIZES = _types(
     "LessEqual LogicalAnd LogicalOr Maximum Minimum Mul NotEqual Pack Pow RealDiv Select SelectV2",
     "SquaredDifference Sub",
 )
+# None of which takes one row for all.
+WITHOUT_BROADCAST = _types("AddN Concat ConcatV2 Pack Select")
 # Their output has as many dimensions as their first input.
 RANK_PRESERVING = IDENTITY | _types(
     "Abs Cast Elu EnsureShape Exp LeakyRelu Log MirrorPad Neg Pad PadV2 PlaceholderWithDefault",

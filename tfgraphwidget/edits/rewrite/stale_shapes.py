@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
     ROW_READERS,
     SEGMENT_REDUCTIONS,
     WHILE_LOOPS,
+    WITHOUT_BROADCAST,
     GraphIndex,
     traversal,
 )
@@ -63,7 +64,6 @@ ELEMENT_SHAPES = {
     "TensorListReserve": 0,
     "TensorListStack": 1,
 }
-_WITHOUT_BROADCAST = frozenset({"AddN", "Concat", "ConcatV2", "Pack", "Select"})
 _STEPS = 1000  # ops that are looked at in search of a certain one
 
 
@@ -477,6 +477,17 @@ def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             yield consumer.stale(1, places, last, None)
 
 
+def _gather_nd(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Places in as many rows as there were, which do not follow; of one row it may be meant so."""
+    index, (tensor, places, *_) = consumer.index, consumer.read
+    shape = index.shape(*places)
+    if not shape or index.types[places[0]] in CONSTANTS or places in consumer.changes.shapes:
+        return  # `derived_constants` finds constants
+    for position, was, _ in consumer.changes.dimensions(tensor):
+        if position == 0 and was > 1 and shape[0] == was:
+            yield StaleConstant(index.names[places[0]], was, None, index.names[consumer.op])
+
+
 def _masks(consumer: SizeConsumer) -> dict[str, int]:
     """The masks of a slice. One that is 0 may be missing, and reading it as a key would add it."""
     attr = consumer.index.nodes[consumer.op].attr
@@ -832,7 +843,11 @@ def _meeting_dimensions(
                 continue
             if out == shape:
                 stack.append((next_op, at))
-            elif index.types[next_op] in AXIS_CHANGES and out.count(size) == 1:
+            elif (
+                index.types[next_op] in AXIS_CHANGES
+                and index.input_tensors(next_op)[0][0] == op
+                and out.count(size) == 1
+            ):
                 stack.append((next_op, out.index(size)))
 
 
@@ -870,7 +885,7 @@ def _dimensions_met_in(
             shift = rank - len(index.shape(*other) or ())  # shapes are aligned at their ends
             for position, was, now in consumer.changes.dimensions(other):
                 # Where one input may have a single row for all, it goes on having that.
-                if position + shift == k and (was != 1 or kind in _WITHOUT_BROADCAST):
+                if position + shift == k and (was != 1 or kind in WITHOUT_BROADCAST):
                     yield was, now
     if kind in GATHERS and k == 0:
         read = index.input_tensors(op)
@@ -887,6 +902,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "Conv3DBackpropInputV2": _transposed_convolution,
     "DepthwiseConv2dNativeBackpropInput": _transposed_convolution,
     **dict.fromkeys(GATHERS, _gather),
+    "GatherNd": _gather_nd,
     "Reshape": _reshape,
     **dict.fromkeys(IMAGE_SCALINGS, _image_size),
     "ScaleAndTranslate": _image_size,
