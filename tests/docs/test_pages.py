@@ -86,7 +86,7 @@ def test_the_figures_and_results_in_readme_are_right(
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     ends = ["input:0"], ["net/InceptionV3/Predictions/Softmax:0"]
     inception = tgw.edit(INCEPTION)
-    preview = inception.preview(inception.clone, *ends)
+    preview = inception.preview(inception.clone, *ends, init="initial")
     selected, copied, variables = len(inception.between(*ends)), len(preview.ops), len(preview.new)
     for words in (
         f"{selected:,} ops between",

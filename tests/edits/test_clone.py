@@ -603,7 +603,7 @@ def test_of_chosen_ops_the_variables_after_a_cast_or_of_slices_come_along() -> N
         )
         tf.matmul(x, tf.cast(tf.convert_to_tensor(parts), tf.float16), name="y")
     editor = tgw.edit(graph)
-    preview = editor.preview(editor.clone, editor.ops("y"), into="copy")
+    preview = editor.preview(editor.clone, editor.ops("y"), into="copy", init="none")
     assert [state.name for state in preview.new] == ["w/part_0", "w/part_1"]
     assert (preview.shared, preview.inputs) == ((), ("x:0",))
     shared = editor.preview(editor.clone, editor.ops("y"), into="copy", variables="shared")

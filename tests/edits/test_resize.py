@@ -385,12 +385,13 @@ def in_control_flow_of_tensorflow_1(build: Callable[[], tf.Tensor]) -> tf.Tensor
         lambda x: in_control_flow_of_tensorflow_1(
             lambda: sum_of_rows(x, tf.constant(4), maximum_iterations=9)
         ),
+        lambda x: tf.gather_nd(x, tf.stack([tf.range(4), tf.zeros([4], tf.int32)], 1)),
         lambda x: tf.math.segment_sum(x, [0, 0, 1, 1]),
         lambda x: tf.math.unsorted_segment_max(x, tf.argmax(x, 1), 4),
     ],
     ids=[
         *("map_fn", "unstack", "split", "loop", "loop to a tensor", "loop of TensorFlow 1"),
-        *("loop of TensorFlow 1 to a tensor", "segments", "unsorted segments"),
+        *("loop of TensorFlow 1 to a tensor", "gather_nd", "segments", "unsorted segments"),
     ],
 )
 def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_reported(
@@ -454,6 +455,77 @@ def test_tensor_arrays_take_the_elements_of_the_new_size(
         tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(rows)).values()
     )
     np.testing.assert_allclose(found, np.repeat(expected, size or 3, axis=1), rtol=1e-5)
+
+
+def zero_state_in_a_loop(x: tf.Tensor, n: int) -> tf.Tensor:
+    """A recurrent network as `dynamic_rnn` builds it: its state begins with zeros."""
+    steps = tf.TensorArray(tf.float32, 3).unstack(tf.transpose(x, [1, 0, 2]))
+    states = tf.TensorArray(tf.float32, 3)
+
+    def step(k: Any, state: Any, states: Any) -> Any:
+        state = tf.tanh(tf.concat([steps.read(k), state], 1) @ WEIGHTS)
+        return k + 1, state, states.write(k, state)
+
+    states = tf.while_loop(lambda k, *_: k < 3, step, [0, tf.zeros([n, 4]), states])[2]
+    return tf.transpose(states.stack(), [1, 0, 2])
+
+
+def attention(x: tf.Tensor, n: int) -> tf.Tensor:
+    """One head over three tokens, with the projection as one product of all rows."""
+    rows = tf.reshape(tf.reshape(x, [n * 3, 2]) @ WEIGHTS[:2, :2], [n, 3, 1, 2])[:, :, 0]
+    return tf.nn.softmax(rows @ tf.transpose(rows, [0, 2, 1])) @ x
+
+
+def time_major(x: tf.Tensor, n: int) -> tf.Tensor:
+    """Rows with the steps first, merged and taken apart again."""
+    merged = tf.reshape(tf.transpose(x, [1, 0, 2]), [3 * n, 2]) @ WEIGHTS[:2, :2]
+    return tf.reduce_sum(tf.reshape(merged, [3, n, 2]), 0)
+
+
+WEIGHTS = np.random.default_rng(0).normal(size=[6, 4]).astype(np.float32)
+OF_ANY_BATCH: dict[str, Callable[[tf.Tensor, int], tf.Tensor]] = {
+    "state": lambda x, n: constant_state(x[:, 0], n),
+    "loop": lambda x, n: in_control_flow_of_tensorflow_1(lambda: zero_state_in_a_loop(x, n)),
+    "attention": attention,
+    "time first": time_major,
+    "flat": lambda x, n: tf.reshape(x, [n, -1]),
+    "rows": lambda x, n: tf.reshape(tf.reshape(x, [n, 6]), [n, 1, 3, 2]),
+    "broadcast": lambda x, _: x + tf.ones([1, 3, 1]),
+}
+
+
+@pytest.mark.parametrize("has_shapes", [False, True], ids=["without shapes", "with shapes"])
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("name", OF_ANY_BATCH)
+@pytest.mark.sample(8)
+def test_a_graph_of_another_batch_size_computes_for_each_row_what_it_computed(
+    name: str, batch: int, has_shapes: bool, tmp_path: Path
+) -> None:
+    graph = graph_of(lambda x: OF_ANY_BATCH[name](x, batch), [batch, 3, 2])
+    rows = np.random.default_rng(1).normal(size=[8, 3, 2]).astype(np.float32)
+    with v1.Session(graph=graph) as session:
+        parts = [session.run("y:0", {"x:0": rows[k : k + batch]}) for k in range(0, 8, batch)]
+    graph_def = graph.as_graph_def(add_shapes=has_shapes)
+    for size in (8, 2, None):
+        editor = tgw.edit(graph_def)
+        editor.passes.change_batch_size(size)
+        found = ran(editor, tmp_path, "y:0", {"x:0": rows[: size or 8]})
+        np.testing.assert_allclose(found, np.concatenate(parts)[: size or 8], rtol=1e-4, atol=1e-5)
+
+
+def test_where_a_slice_begins_is_not_taken_for_rows(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: x + tf.reduce_sum(tf.eye(2), 1)[:, None], [2, 3])
+    editor = tgw.edit(written(graph, tmp_path))
+    with pytest.raises(GraphEditError, match="cannot take 'x:0' of shape"):
+        editor.passes.change_batch_size(4)
+    assert not editor.passes.change_batch_size(None).constants
+
+
+def test_rows_that_are_put_after_the_input_stay_as_many(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: tf.concat([x, tf.ones([4, 2])], 0), [4, 2])
+    editor = tgw.edit(written(graph, tmp_path))
+    editor.passes.change_batch_size(3)
+    assert ran(editor, tmp_path, "y:0", {"x:0": np.zeros([3, 2], np.float32)}).shape == (7, 2)
 
 
 def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ LOOKS = {
     "cost": lambda editor: editor.table(batch=1),
     "scene": lambda editor: editor.view.scene(),
     "inspect": lambda editor: repr(editor.inspect()),
-    "preview": lambda editor: editor.preview(editor.clone, editor.ops(scope="net")),
+    "preview": lambda editor: editor.preview(editor.clone, editor.ops(scope="net"), init="initial"),
     "clone": lambda editor: editor.clone(editor.ops(scope="net"), variables="shared"),
 }
 

@@ -84,21 +84,10 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     """
     own = patch.add.variables
     starters, tables = _starters(patch, origin.index), _tables(patch, origin.index)
-    if patch.init == "none" or not (own or starters or tables):
+    if not _begins_with_values(patch, origin):
         return lambda: None
-    if target.session is None:
-        if origin.graph is target.graph:
-            give = OPEN_WITH_SESSION
-        else:
-            give = in_cell("give session=, a session of that graph")
-        raise SessionRefused(
-            "There is no session to initialize the copied variables in; "
-            + give
-            + ", or "
-            + clone_with("init", "none")
-            + "."
-        )
-    sessions.variable_values.check_session(target.session, target.graph)
+    _check_target(origin, target)
+    assert target.session is not None  # it was checked
     originals = {copy: original for original, copy in patch.add.copies}
     session = sessions.TimedSession(target.session)
     finder = _GraphValues(patch, origin, target, originals)
@@ -120,6 +109,46 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
             sessions.copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
     return fill
+
+
+def check_values(patch: Patch, origin: GraphSession, target: GraphSession) -> None:
+    """Raise what `value_loader` would, as far as it is known without a run and without reading
+    values.
+    """
+    if _begins_with_values(patch, origin):
+        _check_target(origin, target)
+        originals = {copy: original for original, copy in patch.add.copies}
+        _GraphValues(patch, origin, target, originals).check()
+
+
+def check_file_values(
+    patch: Patch, origin: GraphSession, readers: Mapping[str, Callable[[], object]]
+) -> None:
+    """Raise what `file_values` would; no value is read."""
+    if patch.init != "none" and patch.add.variables:
+        _FileValues(patch, origin, readers).check()
+
+
+def _begins_with_values(patch: Patch, origin: GraphSession) -> bool:
+    """Whether copies begin with values: variables, or tables and iterators."""
+    return bool(patch.init != "none" and patch.add.variables) or needs_session(patch, origin.index)
+
+
+def _check_target(origin: GraphSession, target: GraphSession) -> None:
+    """Raise SessionRefused where there is no session to initialize copies in."""
+    if target.session is None:
+        if origin.graph is target.graph:
+            give = OPEN_WITH_SESSION
+        else:
+            give = in_cell("give session=, a session of that graph")
+        raise SessionRefused(
+            "There is no session to initialize the copied variables in; "
+            + give
+            + ", or "
+            + clone_with("init", "none")
+            + "."
+        )
+    sessions.variable_values.check_session(target.session, target.graph)
 
 
 def needs_session(patch: Patch, index: GraphIndex) -> bool:
@@ -214,27 +243,51 @@ class VariableValues(ABC):
 
     def values(self) -> Mapping[str, object]:
         """Value of each copy. Raises GraphEditError."""
-        init = self.init
-        settings = {} if isinstance(init, str) else self._settings(init)
-        ways = {
-            copy: init if isinstance(init, str) else settings.get(copy, "current")
-            for copy in self.originals
-        }
-        values = {copy: way for copy, way in ways.items() if not isinstance(way, str)}
-        words = dict.fromkeys(way for way in ways.values() if isinstance(way, str))
-        for way in sorted(words, key="initial".__eq__):  # last: it may depend on the others
-            some = {
-                c: v
-                for c, v in self.originals.items()
-                if isinstance(ways[c], str) and ways[c] == way
-            }
+        values, by_way = self._settings()
+        # Initial values last: they may depend on the others.
+        for way in sorted(by_way, key="initial".__eq__):
+            some = by_way[way]
             if way == "current":
+                self.check_current(some)
                 values |= self.current(some)
             elif way == "initial":
                 values |= self.initial(some, values)
             elif way != "none":
-                values |= self._restore(some, way)
+                checkpoint, keys = self._find_stored(some, way)
+                for copy, original in some.items():
+                    stored = checkpoint.value(keys[original.handle])
+                    values[copy] = self._fitting(
+                        original, sources.variable_slice(stored, original), f"Checkpoint {way!r}"
+                    )
         return values
+
+    def check(self) -> None:
+        """Raise GraphEditError where `values` would, as far as no value must be read for that."""
+        for way, some in self._settings()[1].items():
+            if way == "current":
+                self.check_current(some)
+            elif way not in ("initial", "none"):
+                self._find_stored(some, way)
+
+    def _settings(self) -> tuple[dict[str, object], dict[str, dict[str, VariableDef]]]:
+        """The arrays that were given, by copy; and the other originals by copy, by the word or the
+        checkpoint that says where their values come from.
+        """
+        init = self.init
+        settings = {} if isinstance(init, str) else self._settings_of(init)
+        arrays: dict[str, object] = {}
+        by_way: dict[str, dict[str, VariableDef]] = {}
+        for copy, original in self.originals.items():
+            way = init if isinstance(init, str) else settings.get(copy, "current")
+            if isinstance(way, str):
+                by_way.setdefault(way, {})[copy] = original
+            else:
+                arrays[copy] = way
+        return arrays, by_way
+
+    @abstractmethod
+    def check_current(self, originals: Mapping[str, VariableDef]) -> None:
+        """Raise GraphEditError where it is known that present values cannot be read."""
 
     @abstractmethod
     def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
@@ -246,7 +299,10 @@ class VariableValues(ABC):
     ) -> Mapping[str, object]:
         """The values that initializers of originals compute, by copy."""
 
-    def _restore(self, originals: Mapping[str, VariableDef], path: str) -> Mapping[str, object]:
+    def _find_stored(
+        self, originals: Mapping[str, VariableDef], path: str
+    ) -> tuple[sources.Checkpoint, dict[str, str]]:
+        """A checkpoint, and its keys for originals by handle. Raises where it lacks one."""
         checkpoint = sources.Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
@@ -262,8 +318,7 @@ class VariableValues(ABC):
             keys |= sources.keys_of_objects(
                 checkpoint, {handle: self.saved_name(handle) for handle in keys}
             )
-        values = {}
-        for copy, original in originals.items():
+        for original in originals.values():
             key = keys[original.handle]
             if key not in checkpoint.shapes:
                 end = did_you_mean(key, checkpoint.shapes)
@@ -273,14 +328,9 @@ class VariableValues(ABC):
                     "value" + either(" with init={name: value}", " in a cell") + end,
                     [original.handle],
                 )
-            values[copy] = self._fitting(
-                original,
-                sources.variable_slice(checkpoint.value(key), original),
-                f"Checkpoint {path!r}",
-            )
-        return values
+        return checkpoint, keys
 
-    def _settings(self, pairs: Pairs) -> Mapping[str, object]:
+    def _settings_of(self, pairs: Pairs) -> Mapping[str, object]:
         """Copy -> the array, or the word, that was given for it."""
         originals = self.originals
         settings: dict[str, object] = {}
@@ -347,8 +397,8 @@ class _GraphValues(VariableValues):
         self._compute((), names, values)
         return names
 
-    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
-        """The values in the session."""
+    def check_current(self, originals: Mapping[str, VariableDef]) -> None:
+        """Raise where there is no session to read from, or a variable that nothing reads."""
         if self.origin.session is None:
             raise SessionRefused(
                 "There is no session to take the present values from; "
@@ -371,6 +421,10 @@ class _GraphValues(VariableValues):
                 + ", or add a tf.raw_ops.ReadVariableOp.",
                 unread,
             )
+
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
+        """The values in the session."""
+        assert self.origin.session is not None  # it was checked
         session = sessions.TimedSession(self.origin.session)
         present = sessions.variable_values.current_values(session, originals.values())
         sessions.variable_values.check_loadable(session, originals.values(), present)
@@ -433,8 +487,8 @@ class _FileValues(VariableValues):
         super().__init__(origin.index, patch.init, variables, origin.saved_name)
         self._readers = readers
 
-    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
-        """The values in the file."""
+    def check_current(self, originals: Mapping[str, VariableDef]) -> None:
+        """Raise NoValueInFile where the file has no value."""
         missing = [v.handle for v in originals.values() if v.handle not in self._readers]
         if missing:
             raise NoValueInFile(
@@ -445,6 +499,9 @@ class _FileValues(VariableValues):
                 + ".",
                 missing,
             )
+
+    def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
+        """The values in the file."""
         return {copy: self._readers[original.handle] for copy, original in originals.items()}
 
     def initial(
@@ -476,6 +533,15 @@ class FunctionValues(VariableValues):
         )
         self.body_state, self.fresh = body_state, fresh
 
+    def check(self) -> None:
+        """Raise GraphEditError where `values` would, as far as no value must be read for that."""
+        super().check()
+        if self.fresh is None:
+            self._without_live(self._settings()[1].get("initial", {}))
+
+    def check_current(self, originals: Mapping[str, VariableDef]) -> None:
+        """Raise nothing: what has no value is found when values are read."""
+
     def current(self, originals: Mapping[str, VariableDef]) -> Mapping[str, object]:
         """The values of the function's variables, of the session or of the file."""
         return runtime.functions.present_values(self.body_state, [*originals])
@@ -487,7 +553,18 @@ class FunctionValues(VariableValues):
     ) -> Mapping[str, object]:
         """The values of a new model of the same configuration, or of a file's initializers."""
         fresh_values = {} if self.fresh is None else self.fresh()
-        far = [name for name in originals if name not in fresh_values]
+        far = self._without_live(name for name in originals if name not in fresh_values)
+        computed = self.body_state.values(far, "initial") if far else {}
+        return {
+            name: fresh_values[name] if name in fresh_values else computed[name]
+            for name in originals
+        }
+
+    def _without_live(self, originals: Iterable[str]) -> list[str]:
+        """The names of originals whose initializers are known. Raises SessionRefused for one that
+        Python made.
+        """
+        far = [*originals]
         live = [name for name in far if self.body_state.live(name) is not None]
         if live:
             raise SessionRefused(
@@ -495,11 +572,7 @@ class FunctionValues(VariableValues):
                 + in_cell(f'clone with init="current", or init={{{live[0]!r}: array}}.'),
                 live,
             )
-        computed = self.body_state.values(far, "initial") if far else {}
-        return {
-            name: fresh_values[name] if name in fresh_values else computed[name]
-            for name in originals
-        }
+        return far
 
 
 def _whole_name(variable: VariableDef) -> str:

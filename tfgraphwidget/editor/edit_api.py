@@ -129,7 +129,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             change. Of a clone a `Preview`: the ops, new and shared state, inputs from outside.
 
         Raises:
-            GraphEditError: The edit would be refused, for the same reason.
+            GraphEditError: The edit would be refused, for the same reason. What only a run of the
+                session shows is left to the edit: whether a variable has a value.
 
         Example:
             >>> import tfgraphwidget as tgw

@@ -8,14 +8,16 @@ same for all of them; see `executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.graph_copies import (
     GraphCopies,
+    check_copies,
     plan_copies,
     results,
     stays_in_file,
@@ -77,7 +79,7 @@ class EditPlanner:
         change = change_of(self.target, patch, place)
         assert change is not None  # every graph here is the source's, or in it
         load = self._first_values(patch)
-        signatures = self.edited.signatures
+        lost_signatures = self._lost_signatures(change)
 
         def apply(steps: Transaction) -> Outcome:
             return Outcome(patch, (), self._apply(patch, steps, load))
@@ -85,9 +87,10 @@ class EditPlanner:
         is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
         return PlannedEdit(
             place,
-            edits.Edits.of(patch, notes=self._cuts(change)),
+            edits.Edits.of(patch, notes=(*self._cuts(change), *lost_signatures)),
             apply,
-            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
+            check=partial(self.target.check, change, renew=self.edited.renew),
+            notes=lambda: (*lost_signatures, *self._notes(change)),
             reserved=self._names_in_use(change),
             imported=(is_exchanged or command.asks_for_session)
             and self.target.place.file is not None,
@@ -140,15 +143,22 @@ class EditPlanner:
             )
         )
 
-    def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
-        """A sentence on the signatures that an edit has left without inputs or outputs."""
-        remaining = {signature.name for signature in self.edited.signatures}
-        removed = [
-            name for name in (getattr(each, "name", "") for each in before) if name not in remaining
-        ]
-        if removed and not change.signature_edits:
-            return (_SIGNATURES_GONE.format(names_text(removed)),)
-        return ()
+    def _lost_signatures(self, change: edits.Patch) -> tuple[str, ...]:
+        """A sentence on the signatures that a change leaves without inputs or outputs."""
+        if change.signature_edits or not change.remove.nodes:
+            return ()
+        added = {node.name for node in change.add.nodes}
+        removed = {node.name for node in change.remove.nodes} - added
+        before = self.edited.signatures
+        remaining = {
+            signature.name
+            for signature in edits.track_signatures(before, [change])
+            if removed.isdisjoint(
+                split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)
+            )
+        }
+        lost = [signature.name for signature in before if signature.name not in remaining]
+        return (_SIGNATURES_GONE.format(names_text(lost)),) if lost else ()
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow, in the source's own graph."""
@@ -163,18 +173,26 @@ class EditPlanner:
 
     # Copies of ops
 
-    def sample(self, command: Clone) -> edits.Preview:
-        """Preview a clone: with `times`, one of the copies is planned."""
+    def sample(self, command: Clone, *, is_checked: bool = True) -> edits.Preview:
+        """Preview a clone: with `times`, one of the copies is planned.
+
+        Args:
+            is_checked: Whether what the graph and its session cannot take now is refused.
+        """
         edited = self.edited
         if function_executor(command.graph) is not None:
             return self._preview_modules(alone(command), self.clonable_state())
         target = self.copies_target(command)
         if edited.boundary is not None and target is self.target:
+            self._check_modules(command)
             return self._preview_modules(command, edited.state())
         if edited.boundary is not None:
             return with_notices(self._body_copies(command, target).patch, target)
         patch = edited.plans.sample(command, edited.index, target.index)
-        target.check_placed(patch, self.target)
+        if is_checked:
+            check_copies(patch, self.target, target, edited.value_readers)
+        else:
+            target.check_placed(patch, self.target)
         return with_notices(patch, target)
 
     def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
@@ -231,13 +249,24 @@ class EditPlanner:
             target.apply(patch, steps, load=copies.load, origin=copies.origin.graph)
             return Outcome(patch, tuple(results(copies, target)))
 
-        return PlannedEdit(target, edits.Edits.of(patch), apply, marking=marking)
+        check = partial(target.place.check, patch, copies.origin.graph)
+        return PlannedEdit(target, edits.Edits.of(patch), apply, check, marking=marking)
 
     def _modules(self, command: Clone) -> PlannedEdit:
         """Plan tf.Modules that copy a part of the current function; the graph stays as it is."""
         edited = self.edited
+        self._check_modules(command)
+        modules = function_bodies.clone_modules(
+            command, self.source, edited.state(), self.view, edited.inputs_and_outputs
+        )
+        return PlannedEdit(
+            None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
+        )
+
+    def _check_modules(self, command: Clone) -> None:
+        """Raise for options that cannot be, and names that other clones have."""
         command.check_options()
-        copies = edited.copies
+        copies = self.edited.copies
         for scope in command.scopes:
             if scope in copies:
                 raise NameTaken(
@@ -245,12 +274,6 @@ class EditPlanner:
                     f"{free_name(scope, set(copies))!r} is free.",
                     [scope],
                 )
-        modules = function_bodies.clone_modules(
-            command, self.source, edited.state(), self.view, edited.inputs_and_outputs
-        )
-        return PlannedEdit(
-            None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules)
-        )
 
     def growths(self, command: Clone) -> tuple[edits.Call, ...]:
         """The edits by which a function's body in another editor calls copies of a part. Raises
@@ -397,7 +420,8 @@ class EditPlanner:
             self._apply(patch, steps, load)
             return Outcome(patch, (grown,))
 
-        return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
+        check = partial(self.target.check, change, renew=self.edited.renew)
+        return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply, check)
 
 
 def function_executor(graph: object) -> EditedGraph | None:

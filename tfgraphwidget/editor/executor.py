@@ -171,6 +171,17 @@ class EditExecutor(EditedGraph):
 
     def preview(self, command: Command) -> edits.Edits | Preview:
         """Plan and check a command; nothing is changed. Raises GraphEditError as the edit would."""
+        with self._planning() as planner:
+            return command.preview_edit(planner)
+
+    def sample(self, command: Clone) -> Preview:
+        """Plan a clone to be read, also where the graph or its session cannot take it now."""
+        with self._planning() as planner:
+            return planner.sample(command, is_checked=False)
+
+    @contextmanager
+    def _planning(self) -> Iterator[EditPlanner]:
+        """What plans edits that are not made; all is put back at the end."""
         # Other threads wait: what planning imports is a file again at the end, and no edit of
         # theirs is put back.
         with one_thread(), self.listeners.collect(), undone() as steps:
@@ -178,7 +189,7 @@ class EditExecutor(EditedGraph):
                 Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore
             )
             steps.on_failure(self.target.file_restorer())
-            return command.preview_edit(self._planner(steps))
+            yield self._planner(steps)
 
     def _planner(self, steps: Transaction) -> EditPlanner:
         """What plans the edits of this graph. Raises NotRunnable if nothing in it can be edited."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -100,13 +100,11 @@ def clone_modules(
     )
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
+    first_values = _first_values(command, source, state, view, index)
 
     def values(names: Sequence[str]) -> Mapping[str, object]:
-        fresh = source.fresh_values(reseed=command.reseed)
-        return clone_values.FunctionValues(
-            index, command.init, state, names, fresh, saved_names.of
-        ).values()
+        present: Mapping[str, object] = first_values(names).values()
+        return present
 
     modules, devices = [], _devices(command, index)
     for k, scope in enumerate(command.scopes):
@@ -126,6 +124,19 @@ def clone_modules(
         module.report = _with_notices(module.report, notices)
         modules.append(module)
     return tuple(modules)
+
+
+def _first_values(
+    command: Clone, source: Source, state: BodyState, view: GraphView, index: GraphIndex
+) -> Callable[[Sequence[str]], clone_values.FunctionValues]:
+    """What gives the first values of new variables, by the names of their originals."""
+    saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
+    fresh = source.fresh_values(reseed=command.reseed)
+
+    def values_of(names: Sequence[str]) -> clone_values.FunctionValues:
+        return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of)
+
+    return values_of
 
 
 def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
@@ -180,10 +191,13 @@ def preview(
     arguments, returns = boundary
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     _devices(command, index)
+    first_values = _first_values(command, source, state, view, index)
     copy_preview = runtime.functions.module_clone.preview(
         *(index, state, (inputs, outputs), command.into, variables, also),
         (arguments, _by_key(source, view, returns)),
         _edited_structure(source, view, state, arguments),
+        check_init="none" if command.init == "none" else lambda names: first_values(names).check(),
+        src_scope=command.src_scope,
     )
     return dataclasses.replace(_with_notices(copy_preview, notices), scopes=command.scopes)
 

@@ -79,7 +79,7 @@ def plan_copies(
             preview = with_notices(patch, target)
             return GraphCopies(own, _with_preview(patch, preview), pairs, _nothing)
         except clone_values.NoValueInFile:
-            if not (origin.source.has_values and tf_protos.is_tensorflow_installed()):
+            if not _may_find_values(origin):
                 raise
     if origin.place.needs_import or target.place.needs_import:
         target.check_placed(patch, origin)  # else it is when the patch is applied
@@ -92,6 +92,33 @@ def plan_copies(
     patch = _with_preview(patch, with_notices(patch, target))
     load = clone_values.value_loader(patch, source, destination)
     return GraphCopies(source, patch, patch.add.copies, load)
+
+
+def check_copies(
+    patch: Patch, origin: OpenedGraph, target: OpenedGraph, readers: Callable[[], _Readers]
+) -> None:
+    """Raise what `plan_copies` and `apply` would, as far as it is known without a run: nothing is
+    imported, and no value is read.
+    """
+    target.check_placed(patch, origin)
+    check_copied(patch, origin, target)
+    own = origin.present_graph()
+    if origin.place.needs_import or target.place.needs_import:
+        if origin.place.needs_import:
+            try:
+                clone_values.check_file_values(patch, own, readers())
+            except clone_values.NoValueInFile:
+                if not _may_find_values(origin):
+                    raise
+        return
+    destination = own if origin is target else target.present_graph()
+    clone_values.check_values(patch, own, destination)
+    target.check(patch, origin)
+
+
+def _may_find_values(origin: OpenedGraph) -> bool:
+    """Whether what a file runs when it is loaded may give variables values."""
+    return origin.source.has_values and tf_protos.is_tensorflow_installed()
 
 
 def stays_in_file(

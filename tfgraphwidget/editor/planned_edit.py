@@ -28,7 +28,8 @@ class PlannedEdit:
     """An edit that was planned and checked, and not applied yet.
 
     `place` is the graph that it changes, None for a module of its own. `report` is what it would
-    do. `apply` makes it, as steps of a transaction. `notes` gives sentences on it once it is made,
+    do. `apply` makes it, as steps of a transaction, and `check` raises what that would raise before
+    anything has changed. `notes` gives sentences on it once it is made,
     `marking` is the boundary that is marked then. `reserved` and `imported` are those of the step
     that will be recorded.
     """
@@ -36,6 +37,7 @@ class PlannedEdit:
     place: EditTarget | None
     report: Edits | Preview
     apply: Callable[[Transaction], Outcome]
+    check: Callable[[], object] = tuple
     notes: Callable[[], tuple[str, ...]] = tuple
     marking: Boundary = ((), ())
     reserved: tuple[str, ...] = ()

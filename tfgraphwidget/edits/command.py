@@ -265,7 +265,9 @@ class Command(ABC):
 
     def preview_edit(self, planner: Planner) -> Edits | Preview:
         """What the edit would do. Raises GraphEditError for the reason that the edit would."""
-        report: Edits | Preview = self.plan_edit(planner).report
+        planned = self.plan_edit(planner)
+        planned.check()
+        report: Edits | Preview = planned.report
         return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002

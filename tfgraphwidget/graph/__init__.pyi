@@ -231,6 +231,7 @@ from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS
 from .op_types import TABLE_WRITES as TABLE_WRITES
 from .op_types import TAGGED_SUMMARIES as TAGGED_SUMMARIES
+from .op_types import TENSOR_ARRAY_WRITES as TENSOR_ARRAY_WRITES
 from .op_types import UNPACKING as UNPACKING
 from .op_types import V1_CONTROL_FLOW as V1_CONTROL_FLOW
 from .op_types import V1_FORWARDING as V1_FORWARDING
@@ -238,6 +239,7 @@ from .op_types import V1_LOOPS as V1_LOOPS
 from .op_types import VALUE_SOURCES as VALUE_SOURCES
 from .op_types import VARIABLE_READS as VARIABLE_READS
 from .op_types import WHILE_LOOPS as WHILE_LOOPS
+from .op_types import WITHOUT_BROADCAST as WITHOUT_BROADCAST
 from .op_types import WITHOUT_GRADIENT as WITHOUT_GRADIENT
 from .op_types import WITHOUT_OUTPUTS as WITHOUT_OUTPUTS
 from .op_types import ZEROS as ZEROS

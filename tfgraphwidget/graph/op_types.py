@@ -160,6 +160,9 @@ HOLDERS_OF_SHAPED_TENSORS = _types(
 )
 # They give the list of their first input with other tensors.
 LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"})
+# They write tensors into a TensorArray: the input with these, and which of its dimensions is the
+# first of an element.
+TENSOR_ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
 # They fill a stack or a TensorArray.
 STEP_STATE_WRITES = _types(
     "StackPush StackPushV2 TensorArrayWrite TensorArrayWriteV2 TensorArrayWriteV3",
@@ -269,6 +272,8 @@ SUMS_OF_DIMENSIONS = frozenset({"Mean", "Sum"})
 COPIES = frozenset({"BroadcastTo", "Tile"})
 # Gradients whose first input is the shape of what their layer reads.
 SHAPED_GRADIENTS = frozenset({"AvgPoolGrad", "AvgPool3DGrad", "StridedSliceGrad"})
+# None of which takes one row for all.
+WITHOUT_BROADCAST = _types("AddN Concat ConcatV2 Pack Select")
 # Their output has as many dimensions as their first input.
 RANK_PRESERVING = IDENTITY | _types(
     "Abs Cast Elu EnsureShape Exp LeakyRelu Log MirrorPad Neg Pad PadV2 PlaceholderWithDefault",

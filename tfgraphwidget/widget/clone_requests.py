@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget import edits
 from tfgraphwidget.errors import GraphEditError, NotClonable
@@ -106,7 +106,7 @@ class CloneRequests:
         )
 
     def _preview(self, command: Clone) -> Preview:
-        return cast("Preview", self._editor._core.executor.preview(command))  # of a clone
+        return self._editor._core.executor.sample(command)
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds: what a copy with nothing shared gets of its own."""

@@ -118,6 +118,9 @@ class OpenedFunction(NodeDefGraph):
         """Raise SessionRefused for devices that are not names of devices."""
         live.placement.check_file_devices(patch)
 
+    def check(self, patch: Patch, origin: Graph | None = None, *, renew: bool = True) -> None:
+        """Raise nothing: NodeDefs take every patch that can be planned."""
+
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph, and no nodes."""
         graph_def: GraphDef = self.source.body.envelope()

@@ -317,8 +317,7 @@ class LiveGraph:
         self.index  # noqa: B018 - what came since is read before the graph changes
         before = self._reading
         live.check_not_growing(self.graph())
-        edits.check_unchanged(self.index, patch)
-        self._check_trust(patch)
+        self._check_present(patch)
         renewal = self._renewal() if patch.changed and renew else None
         load_renamed_state = self._renamed_state(
             patch, is_renewed=renewal is not None or not patch.changed
@@ -362,6 +361,23 @@ class LiveGraph:
             *(renewal.losses if renewal else ()),
             *(loss for loss in losses if loss not in patch.report.notes),
         )
+
+    def check(self, patch: Patch, origin: Graph | None = None, *, renew: bool = True) -> None:
+        """Raise what `apply` would before it changes anything; a function that is called may ask.
+
+        The session is not run, so what only a run shows is found when the patch is applied: whether
+        a variable has a value.
+        """
+        self._check_present(patch)
+        session = self.source.session
+        if session is not None and patch.changed and renew:
+            sessions.check_renewable(session, self.graph())
+        live.patch_application.check_patch(patch, self.graph(), origin, session=session)
+
+    def _check_present(self, patch: Patch) -> None:
+        """Raise where the graph is not what the patch was planned for, or may not be changed."""
+        edits.check_unchanged(self.index, patch)
+        self._check_trust(patch)
 
     @property
     def new_names(self) -> Mapping[str, str]:

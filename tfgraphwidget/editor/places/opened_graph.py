@@ -112,6 +112,10 @@ class OpenedGraph:
         """Undo an edit; see `LiveGraph.revert`."""
         return self.place.revert(patch, steps, renew=renew)
 
+    def check(self, patch: Patch, origin: OpenedGraph | None = None, *, renew: bool = True) -> None:
+        """Raise what `apply` would before it changes anything; see `LiveGraph.check`."""
+        self.place.check(patch, None if origin is None else origin.source.graph, renew=renew)
+
     def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
         """Raise SessionRefused when the session could not place what a patch adds."""
         self.place.check_placed(patch, origin.source.graph)

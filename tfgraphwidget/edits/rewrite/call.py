@@ -111,7 +111,9 @@ class Call(Command):
 
     def preview_edit(self, planner: Planner) -> Edits | Preview:
         """What the function would add to a body; of a graph known only once it was called."""
-        report: Edits | Preview = planner.change(self).report
+        planned = planner.change(self)
+        planned.check()
+        report: Edits | Preview = planned.report
         return report
 
     def outputs(self, patch: Patch) -> str | tuple[str, ...]:

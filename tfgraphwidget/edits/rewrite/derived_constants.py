@@ -91,7 +91,7 @@ def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         if constant < 0 or factor <= 0:
             continue
         candidates = list(_summed_terms(consumer, consumer.read[1 - slot]))
-        counts = [(terms, terms) for terms in candidates]
+        counts: list[tuple[int, float]] = [(terms, terms) for terms in candidates]
         # of a variance without bias
         counts += [(terms, terms - 1) for terms in candidates if terms > 2]
         counts += [(terms, sqrt(count)) for terms, count in counts]

@@ -325,6 +325,9 @@ def drop_colocation(
 
 def _lost_signature_notes(names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
-    return (
-        (f"{names_text(names)} is no longer an input or output of a signature.",) if names else ()
+    if not names:
+        return ()
+    what = (
+        "is no longer an input or output" if len(names) == 1 else "are no longer inputs or outputs"
     )
+    return (f"{names_text(names)} {what} of a signature.",)

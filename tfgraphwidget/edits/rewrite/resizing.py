@@ -21,7 +21,7 @@ from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.edits.rewire.gradients import is_gradient_name
-from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
+from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges, SizeConsumer
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.list_elements import ListElements
 from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     FUNCTION_CALLS,
     REQUIRED_PLACEHOLDERS,
     SIZE_FORWARDING,
+    TENSOR_ARRAY_WRITES,
     V1_CONTROL_FLOW,
     WHILE_LOOPS,
     FunctionRef,
@@ -52,10 +53,6 @@ Sizes = tuple[tuple[int, int, int | None], ...]
 """(position, old size, new size) of each dimension that was known and is another."""
 _ROUNDS = 50  # after which sizes contradict each other, and will not settle
 _PLACE = "In function "  # how a note on the body of a function begins
-_ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
-"""What writes into a TensorArray: the input with the values, and which of its dimensions is the
-first of an element.
-"""
 _MOST_PASSED = 20  # ops
 _Place = tuple[str, int | None, str, int]
 """A size in a constant, and who takes it: the constant, the place in it, the consumer, and the
@@ -176,13 +173,10 @@ class Resizing:
         after = self._after(patch)
         sizes_of_array: dict[int, list[tuple[int, int, int | None]]] = {}
         for op, kind in enumerate(after.types):
-            if kind not in _ARRAY_WRITES:
+            if kind not in TENSOR_ARRAY_WRITES:
                 continue
-            value, first = _ARRAY_WRITES[kind]
-            read = after.input_tensors(op)
-            dimensions = changes.dimensions(read[value])
-            sizes = [(k - first, was, now) for k, was, now in dimensions if k >= first]
-            array = _array_of(after, read[0]) if sizes else None
+            sizes = self._element_sizes(after, op, changes)
+            array = _array_of(after, after.input_tensors(op)[0]) if sizes else None
             if array is not None:
                 sizes_of_array.setdefault(array, []).extend(sizes)
         if not sizes_of_array:
@@ -202,6 +196,25 @@ class Resizing:
                     before = self.index.nodes[self.index.ids[node.name]]
                     changed[node.name] = NodeChange(before, node)
         return changed
+
+    def _element_sizes(
+        self, after: GraphIndex, op: int, changes: ShapeChanges
+    ) -> list[tuple[int, int, int | None]]:
+        """The sizes of the elements that an op writes into a TensorArray which are others."""
+        value, first = TENSOR_ARRAY_WRITES[after.types[op]]
+        tensor = after.input_tensors(op)[value]
+        shape = after.shape(*tensor)
+        if (shape is None or shape[first:][:1] == (None,)) and (
+            traversal.forward(after, [self.op])[tensor[0]]
+        ):
+            # A file may have no shapes, and none is inferred of what a loop hands on: its rows,
+            # unless the array has an element for each row.
+            array = _array_of(after, after.input_tensors(op)[0])
+            length = [] if array is None else SizeConsumer(after, changes, array).sizes(0)
+            rows = {entry.value for entry in length}
+            return [size for size in changes.sizes if size[0] == 0 and size[1] not in rows]
+        dimensions = changes.dimensions(tensor)
+        return [(k - first, was, now) for k, was, now in dimensions if k >= first]
 
     # Static shapes
 

@@ -7,8 +7,9 @@ when it runs on 12 rows.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from tfgraphwidget.edits.patch import StaleConstant
@@ -37,6 +38,7 @@ from tfgraphwidget.graph import (
     SHAPED_GRADIENTS,
     SUMS_OF_DIMENSIONS,
     WHILE_LOOPS,
+    WITHOUT_BROADCAST,
     GraphIndex,
     traversal,
 )
@@ -142,7 +144,8 @@ def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         yield from _reshape_in_part(consumer, target, before)
         return
     may_infer = not any(entry.value == -1 for entry in target)  # a target has one -1
-    for here, there in _groups(numbers, sizes):
+    single = {k for k, (was, _) in changed.items() if was == 1}
+    for here, there in _with_single_rows(_groups(numbers, sizes), single):
         for k, new in _sizes_of_group(consumer, changed, (here, there), numbers, sizes):
             moved = tuple(d for d in here if d in changed)
             was = prod(changed[d][0] for d in moved)
@@ -172,7 +175,8 @@ def _sizes_of_group(
     here, there = group
     target, moved = consumer.sizes(1), [k for k in here if k in changed]
     is_open = any(target[k].value in (None, -1) for k in there)
-    places = [k for k in there if sizes[k] != 1 and target[k].value not in (None, -1)]
+    all_places = [k for k in there if target[k].value not in (None, -1)]
+    places = [k for k in all_places if sizes[k] != 1] or all_places
     if not moved or not places:
         return
     if is_open:  # of (32, 10) as (-1, 2), the 2 is a part of the 10 that stays
@@ -180,11 +184,17 @@ def _sizes_of_group(
         if unchanged % prod(sizes[k] for k in places):
             yield places[0], None
         return
-    is_taken_apart = len(here) == 1 < len(places)
+    # The rows that were merged may have been one.
+    rows_after = [
+        *itertools.takewhile(lambda k: target[k].value == 1, range(there.stop, len(sizes)))
+    ]
+    is_taken_apart = len(here) == 1 < len(all_places) + len(rows_after)
     factors = _factors(consumer, changed[moved[0]]) if is_taken_apart else ()
-    if factors and [was for was, _ in factors] == [sizes[k] for k in places]:
-        yield from ((k, now) for k, (was, now) in zip(places, factors, strict=True) if now != was)
-        return
+    for some in (all_places, places, [*all_places, *rows_after]):
+        if factors and [was for was, _ in factors] == [sizes[k] for k in some]:
+            pairs = zip(some, factors, strict=True)
+            yield from ((k, -1 if now is None else now) for k, (was, now) in pairs if now != was)
+            return
     old_sizes, new_sizes = zip(*(changed[d] for d in moved), strict=True)
     k = _place_of_size(consumer, places, sizes, old_sizes)
     if k is None:
@@ -240,7 +250,9 @@ def _target_numbers(
     return known_sizes if len(known_sizes) == len(sizes) and prod(known_sizes) == whole else None
 
 
-def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:
+def _factors(
+    consumer: SizeConsumer, size: tuple[int, int | None]
+) -> Sequence[tuple[int, int | None]]:
     """(size before, size now) of the dimensions that a Reshape further up has merged into one, of
     `size`; () if none.
 
@@ -266,20 +278,18 @@ def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[t
 
 def _neighbors_with_product(
     before: tuple[int | None, ...], after: tuple[int | None, ...], size: tuple[int, int | None]
-) -> list[tuple[int, int]]:
-    """(size before, size now) of dimensions side by side that multiply to `size`, none of which was
-    1; [] if there are none.
+) -> list[tuple[int, int | None]]:
+    """(size before, size now) of dimensions side by side that multiply to `size`, none of which
+    stays 1; [] if there are none.
     """
-    pairs = [
-        (was, now)
-        for was, now in zip(before, after, strict=True)
-        if was is not None and now is not None
-    ]
+    pairs = [(was, now) for was, now in zip(before, after, strict=True) if was is not None]
     for first in range(len(pairs)):
         for end in range(first + 2, len(pairs) + 1):
-            old_sizes, new_sizes = zip(*pairs[first:end], strict=True)
-            if (prod(old_sizes), prod(new_sizes)) == size and 1 not in old_sizes:
-                return pairs[first:end]
+            some = pairs[first:end]
+            new_sizes = [now for _, now in some if now is not None]
+            now = prod(new_sizes) if len(new_sizes) == len(some) else None
+            if (prod(was for was, _ in some), now) == size and (1, 1) not in some:
+                return some
     return []
 
 
@@ -346,6 +356,27 @@ def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]
             else:
                 b, j = b * after[j], j + 1
         yield range(first[0], i), range(first[1], j)
+
+
+def _with_single_rows(
+    groups: Iterable[tuple[range, range]], single: Collection[int]
+) -> list[tuple[range, range]]:
+    """The groups, in which a dimension of one row that grows belongs to those before it.
+
+    Of (3, 1, 2) as (3, 2), where the 1 is the batch, the rows are merged with the steps, and each
+    has as many columns as before.
+
+    >>> _with_single_rows(_groups([3, 1, 2], [3, 2]), {1})
+    [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 2))]
+    """
+    pairs: list[tuple[range, range]] = []
+    for here, there in groups:
+        rest = here
+        while pairs and pairs[-1][1] and len(rest) > 1 and rest[0] in single:
+            pairs[-1] = range(pairs[-1][0].start, rest[1]), pairs[-1][1]
+            rest = rest[1:]
+        pairs.append((rest, there))
+    return pairs
 
 
 def _broadcast(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -451,6 +482,17 @@ def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         last = next((at for at, entry in enumerate(places) if entry.value == was - 1), None)
         if axis % rank == k and last is not None and places[last].constant >= 0:
             yield consumer.stale(1, places, last, None)
+
+
+def _gather_nd(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Places in as many rows as there were, which do not follow; of one row it may be meant so."""
+    index, (tensor, places, *_) = consumer.index, consumer.read
+    shape = index.shape(*places)
+    if not shape or index.types[places[0]] in CONSTANTS or places in consumer.changes.shapes:
+        return  # `derived_constants` finds constants
+    for position, was, _ in consumer.changes.dimensions(tensor):
+        if position == 0 and was > 1 and shape[0] == was:
+            yield StaleConstant(index.names[places[0]], was, None, index.names[consumer.op])
 
 
 def _masks(consumer: SizeConsumer) -> dict[str, int]:
@@ -769,7 +811,7 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         return
     sizes, name = [size or 0 for size in shape], index.names[op]
     for k, size in enumerate(sizes):
-        dimension = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
+        dimension = next(_meeting_dimensions(consumer, k, size), None)
         if dimension is None or not is_uniform(index.nodes[op]):
             continue
         was, now = dimension
@@ -808,7 +850,7 @@ def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if all(op >= 0 and _SHAPE_OF.search(consumer.index.names[op]) for op in constants):
         sizes_of_layers |= {k: (was, now) for k, was, now in _dimensions_of_shape(consumer, sizes)}
     for k, entry in enumerate(sizes):
-        if entry.value in (None, 1):
+        if entry.value is None:
             continue
         dimension = sizes_of_layers.get(k)
         if dimension is None or dimension[0] != entry.value:
@@ -833,10 +875,7 @@ def _summed_dimensions(consumer: SizeConsumer) -> dict[int, tuple[int, int | Non
 
 def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """A constant, as large as another input was before; it is not known what it should hold."""
-    index, axis = consumer.index, -1
-    if index.types[consumer.op] == "ConcatV2":
-        axes = [entry.value for entry in consumer.sizes(len(consumer.read) - 1)]
-        axis = next((value for value in axes if value is not None), -1)
+    index, axis = consumer.index, _axis_of_concat(consumer)
     for other in consumer.read:
         for position, was, _ in consumer.changes.dimensions(other):
             for op, port in consumer.read:
@@ -845,6 +884,19 @@ def _equal_sizes(consumer: SizeConsumer) -> Iterator[StaleConstant]:
                 if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
                     sizes = tuple(n or 0 for n in shape)
                     yield StaleConstant(index.names[op], sizes, None, index.names[consumer.op])
+
+
+def _axis_of_concat(consumer: SizeConsumer) -> int | None:
+    """The dimension in which an op puts its inputs one after another; None for another op, or where
+    it is not known.
+    """
+    slots = {"Concat": 0, "ConcatV2": len(consumer.read) - 1}
+    slot = slots.get(consumer.index.types[consumer.op])
+    axis = None if slot is None else next((e.value for e in consumer.sizes(slot)), None)
+    if axis is None or axis >= 0:
+        return axis
+    ranks = [len(shape) for read in consumer.read if (shape := consumer.index.shape(*read))]
+    return axis + max(ranks, default=0)
 
 
 def _meeting_dimensions(
@@ -866,13 +918,40 @@ def _meeting_dimensions(
                 if was == size:
                     yield was, now
             out = index.shape(next_op, 0)
+            if out is None and index.types[next_op] in ENTER and at == 0:
+                yield from _rows_of_loop(consumer, next_op, size)
             if out is None or (next_op, 0) in consumer.changes.shapes:
                 continue
             is_copied = index.types[next_op] in COPIES and len(out) == len(shape)
             if out == shape or (is_copied and out[at] == shape[at]):
                 stack.append((next_op, at))
-            elif index.types[next_op] in AXIS_CHANGES and out.count(size) == 1:
+            elif (
+                index.types[next_op] in AXIS_CHANGES
+                and index.input_tensors(next_op)[0][0] == op
+                and out.count(size) == 1
+            ):
                 stack.append((next_op, out.index(size)))
+
+
+def _rows_of_loop(
+    consumer: SizeConsumer, enter: int, size: int | None
+) -> Iterator[tuple[int, int | None]]:
+    """(size before, size now) of the rows of the input, where as many rows enter a loop of
+    TensorFlow 1 that depends on it.
+
+    TensorFlow's shape functions infer nothing of what enters a loop, and a file may have no shapes.
+    """
+    index, changes = consumer.index, consumer.changes
+    rows = [(was, now) for position, was, now in changes.sizes if position == 0 and was == size]
+    if not rows:
+        return
+    frame = index.nodes[enter].attr["frame_name"].s
+    depends_on_input = traversal.forward(index, [index.ids[changes.name]])
+    if any(
+        kind in ENTER and depends_on_input[op] and index.nodes[op].attr["frame_name"].s == frame
+        for op, kind in enumerate(index.types)
+    ):
+        yield from rows
 
 
 def _dimensions_met_in(
@@ -882,12 +961,13 @@ def _dimensions_met_in(
     op reads from `source`.
     """
     index, kind = consumer.index, consumer.index.types[op]
-    if kind in EQUAL_SIZES:
+    if kind in EQUAL_SIZES and k != _axis_of_concat(SizeConsumer(index, consumer.changes, op)):
         rank = len(index.shape(source, 0) or ())
         for other in index.input_tensors(op):
             shift = rank - len(index.shape(*other) or ())  # shapes are aligned at their ends
             for position, was, now in consumer.changes.dimensions(other):
-                if position + shift == k:
+                # Where one input may have a single row for all, it goes on having that.
+                if position + shift == k and (was != 1 or kind in WITHOUT_BROADCAST):
                     yield was, now
     if kind in GATHERS and k == 0:
         read = index.input_tensors(op)
@@ -904,6 +984,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "Conv3DBackpropInputV2": _transposed_convolution,
     "DepthwiseConv2dNativeBackpropInput": _transposed_convolution,
     **dict.fromkeys(GATHERS, _gather),
+    "GatherNd": _gather_nd,
     "Reshape": _reshape,
     **dict.fromkeys(IMAGE_SCALINGS, _image_size),
     "ScaleAndTranslate": _image_size,

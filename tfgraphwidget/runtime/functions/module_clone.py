@@ -45,6 +45,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import (
     reads_outside,
 )
 from tfgraphwidget.runtime.functions.module_state import (
+    CheckInit,
     Init,
     StateNames,
     States,
@@ -110,19 +111,7 @@ def as_module(
         GraphEditError: A module cannot be the part; NameTaken, NotClonable, UnknownName and others
             say why.
     """
-    if not is_scope_name(into):
-        raise NameTaken(
-            f"{into!r} is not a name scope: use letters, digits, '_', '-', '.' and '/', and begin "
-            "with a letter or digit."
-        )
-    if not is_eager_by_default():
-        raise NotClonable(
-            "A clone of a function's body is a tf.Module, which needs eager execution; "
-            + in_cell(
-                "take out tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and "
-                "restart Python."
-            )
-        )
+    _check_possible(into)
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of
     # it.
     with eager_mode(), tf.compat.v1.name_scope(None):
@@ -140,6 +129,9 @@ def preview(
     also: Collection[int],
     body_boundary: tuple[Sequence[str], Mapping[str, str]],
     structure: CallStructure | None = None,
+    *,
+    check_init: CheckInit = "current",
+    src_scope: str = "",
 ) -> Preview:
     """Preview `as_module`; no variable is made, and no value is read.
 
@@ -152,6 +144,8 @@ def preview(
         also: Numbers of more ops to run.
         body_boundary: The arguments and the results of the whole function.
         structure: How the whole function is called; None if unknown.
+        check_init: Raises where own variables of these names cannot get their values.
+        src_scope: The scope that is removed from the names of variables.
 
     Returns:
         The ops, and the new and the shared state.
@@ -159,10 +153,27 @@ def preview(
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    part, _ = _Body(
-        index, body_state, tuple(body_boundary[0]), body_boundary[1], structure
-    ).excerpt(boundary, also)
-    return _report(part, plan_states(part, body_state, variables), into)
+    _check_possible(into)
+    body = _Body(index, body_state, tuple(body_boundary[0]), body_boundary[1], structure)
+    part, _ = body.copied_part(boundary, also, into, src_scope)
+    return _report(part, plan_states(part, body_state, variables, check_init), into)
+
+
+def _check_possible(into: str) -> None:
+    """Raise for a name that is not a scope's, and where no tf.Module can be made."""
+    if not is_scope_name(into):
+        raise NameTaken(
+            f"{into!r} is not a name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+            "with a letter or digit."
+        )
+    if not is_eager_by_default():
+        raise NotClonable(
+            "A clone of a function's body is a tf.Module, which needs eager execution; "
+            + in_cell(
+                "take out tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and "
+                "restart Python."
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +205,30 @@ class _Body:
         part = excerpt(index, names, arguments, results, ops, self.arguments)
         return part, self.structure.with_results(tuple(self.returns))
 
+    def copied_part(
+        self,
+        boundary: tuple[Sequence[str], Sequence[str]],
+        also: Collection[int],
+        into: str,
+        src_scope: str,
+    ) -> tuple[Excerpt, CallStructure | None]:
+        """The same, with what gradients read. Raises NotClonable for what a module cannot be."""
+        index = self.index
+        part, structure = self.excerpt(boundary, also)
+        if not any(boundary) and (read := reads_outside(part, self.body_state)):
+            part, structure = self.excerpt(boundary, {*also, *read})
+        has_loops = not control_flow_ops(index).isdisjoint(part.ops)
+        if has_loops and (acting := side_effects(index, part.ops)):
+            raise NotClonable(
+                f"Op {index.names[acting[0]]!r} does more than compute in a function that has "
+                "while loops or conditionals of TensorFlow 1, and which of them would run first is "
+                "not known; choose boundaries without it.",
+                [index.names[op] for op in acting],
+            )
+        # Refuses a scope that does not hold all variables.
+        copied_names(index, part.reused, src_scope, into)
+        return part, structure
+
     def results(self) -> dict[str, str]:
         """The results but for handles of state, which a loop's body hands on."""
         return {
@@ -213,19 +248,8 @@ def _make(
     reseed: bool,
 ) -> ModuleCopy:
     index, body_state = origin.index, origin.body_state
-    part, structure = origin.excerpt(boundary, also)
-    if not any(boundary) and (read := reads_outside(part, body_state)):
-        part, structure = origin.excerpt(boundary, {*also, *read})
+    part, structure = origin.copied_part(boundary, also, into, state[3])
     has_loops = not control_flow_ops(index).isdisjoint(part.ops)
-    if has_loops and (acting := side_effects(index, part.ops)):
-        raise NotClonable(
-            f"Op {index.names[acting[0]]!r} does more than compute in a function that has while "
-            "loops or conditionals of TensorFlow 1, and which of them would run first is not "
-            "known; choose boundaries without it.",
-            [index.names[op] for op in acting],
-        )
-    # Refuses a scope that does not hold all variables.
-    copied_names(index, part.reused, state[3], into)
     definitions = called_definitions(
         (index.nodes[i] for i in part.ops), index.functions, index.extras.function
     )

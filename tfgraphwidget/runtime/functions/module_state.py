@@ -26,6 +26,8 @@ Init = str | Callable[[Sequence[str]], Mapping[str, object]]
 """Which values new variables start from: "current", "initial", or a function from their names to
 the values.
 """
+CheckInit = str | Callable[[Sequence[str]], None]
+"""The same for a preview: a function raises where variables of these names cannot get values."""
 
 
 @dataclass(frozen=True)
@@ -133,20 +135,25 @@ def make_states(
     )
 
 
-def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> StateNames:
+def plan_states(
+    part: Excerpt, body_state: BodyState, variables: Variables, check_init: CheckInit
+) -> StateNames:
     """The names of the state that `make_states` would make.
 
     Args:
         part: The ops to copy.
         body_state: What the body's handles represent.
         variables: "own", "shared", or {variable: "own" or "shared"}.
+        check_init: Raises where variables of these names cannot get their values; or what `init`
+            of `make_states` would be.
 
     Returns:
         The state.
 
     Raises:
         UnknownName: `variables` names a variable that the part does not read.
-        GraphEditError: A mode is not known.
+        NotClonable: Some state is out of reach, or cannot be a tf.Variable.
+        GraphEditError: A mode or the values are not known.
     """
     kinds = part.index.types
     modes = _modes([part.index.names[i] for i in part.reused], variables)
@@ -157,6 +164,13 @@ def plan_states(part: Excerpt, body_state: BodyState, variables: Variables) -> S
         if (live := body_state.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
     }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
+    in_order = [name for name in modes if name in handle_names]
+    _check(part.index, body_state, in_order, modes, check_init)
+    if callable(check_init):
+        check_init([name for name in in_order if name in own])
+    for name in modes.keys() - own - handle_names - plain:
+        if body_state.live(name) is None:
+            raise _out_of_reach(part.index, name, "shared")
     return StateNames(
         variables=handle_names & own,
         tables=own - handle_names,
@@ -201,7 +215,7 @@ def _check(
     body_state: BodyState,
     variables: Sequence[str],
     modes: Mapping[str, str],
-    init: Init,
+    init: Init | CheckInit,
 ) -> None:
     """Raise for what no tf.Variable can be."""
     if not callable(init) and init not in ("current", "initial"):

@@ -96,7 +96,7 @@ def live_patch(
             new ops are hidden.
     """
     check_editable()
-    session = tf.compat.v1.get_default_session() if session is None else session
+    session = _or_default(session)
     with (
         wrap_tf_errors("carry the edit out"),
         record_of(graph).lock,
@@ -105,20 +105,36 @@ def live_patch(
         yield
 
 
+def check_patch(
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, *, session: Session | None = None
+) -> None:
+    """Raise what `live_patch` would, but for what TensorFlow says of the new ops themselves."""
+    record = record_of(graph)
+    if patch.changed or patch.add.functions or _new_nodes(patch.add, record):
+        check_open(graph)
+    if patch.changed:
+        check_calls(graph, patch.changed)
+    _check_shown_again(patch.add, record)
+    check_patch_placement(_or_default(session), graph, patch, origin)
+
+
+def _or_default(session: Session | None) -> Session | None:
+    return tf.compat.v1.get_default_session() if session is None else session
+
+
+def _new_nodes(change: Change, record: Record) -> Sequence[NodeDef]:
+    """The ops of a change that are not shown again, but new."""
+    hidden = record.hidden
+    return [node for node in change.nodes if node.name not in hidden] if hidden else change.nodes
+
+
 @contextmanager
 def _apply(
-    patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session | None
 ) -> Iterator[None]:
     record = record_of(graph)
-    if patch.changed:
-        check_open(graph)
-        check_calls(graph, patch.changed)
-    hidden = record.hidden
-    new = (
-        [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
-    )
-    _check_shown_again(patch.add, record)
-    check_patch_placement(session, graph, patch, origin)
+    check_patch(patch, graph, origin, session=session)
+    new = _new_nodes(patch.add, record)
     with no_collections():
         is_accepted = (
             patch.is_verbatim and len(new) == len(patch.add.nodes) and not record.rewire_count
@@ -276,7 +292,6 @@ def _validate_new_nodes(
 ) -> ValidatedNodes | None:
     if not new and not change.functions:
         return None
-    check_open(graph)
     return validate(graph, new, change.functions, change.gradients, is_accepted=is_accepted)
 
 

@@ -61,7 +61,7 @@ from tfgraphwidget.tf_internals import (
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _WAY_OUT = "or no device" + either(
-    ': device="" in clone and place, clear_devices=True in add, no tf.device in a function', ""
+    ': device="" in clone and set_device, clear_devices=True in add, no tf.device in a function', ""
 )
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
 Kernel = tuple[str, str, tuple[tuple[str, frozenset[object]], ...]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -43,6 +43,7 @@ from tfgraphwidget.graph import (
     LIST_FORWARDING,
     SHAPE_EQUIVALENTS,
     SIZE_VECTORS,
+    TENSOR_ARRAY_WRITES,
     WHILE_LOOPS,
     GraphIndex,
     Shape,
@@ -545,6 +546,50 @@ class _Inference:
             if shapes != inferred and self._is_sandbox_open:
                 self._sandbox.sharpen(name, shapes)
         self._propagate(name, shapes, first=first)
+        if is_old and slots and after.node(name).op in TENSOR_ARRAY_WRITES:
+            self._propagate_elements(name, slots)
+
+    def _propagate_elements(self, name: str, slots: list[tuple[Tensor, Tensor]]) -> None:
+        """Go on to what reads the TensorArray that an op of a TensorFlow 1 graph writes.
+
+        No shape function gives the shapes of its elements; Python sets them.
+        """
+        after, before = self._after, self._before
+        value, first = TENSOR_ARRAY_WRITES[after.node(name).op]
+        (_, handle), (was, now) = slots[0], slots[value]
+        old, new = before.shape(*was), after.shape(*now)
+        if old is None or new is None or len(old) != len(new) or old[first:] == new[first:]:
+            return
+        sizes = list(zip(old[first:], new[first:], strict=True))
+        for reader in self._readers_of_array(_origin_of_handle(after, handle)[0]):
+            shape = before.shape(reader, 0)
+            if shape is None or len(shape) != len(sizes):
+                continue
+            moved: Shape = tuple(
+                size_now if size == size_before else size
+                for size, (size_before, size_now) in zip(shape, sizes, strict=True)
+            )
+            is_first = reader not in self._visited
+            self._visited.add(reader)
+            if not is_first:
+                moved = merge_shapes(after.shape(reader, 0), moved)
+            self._forget(reader)
+            self._propagate(reader, [moved], first=is_first)
+
+    def _readers_of_array(self, array: str) -> Iterator[str]:
+        """The old ops that read elements of a TensorArray, also where its handle enters loops."""
+        handles, visited = [array], {array}
+        while handles:
+            handle = handles.pop()
+            for consumer in self._after.consumers(handle):
+                kind, read = self._after.node(consumer).op, self._after.inputs(consumer)
+                if consumer in visited or not read or read[0][0] != handle:
+                    continue
+                visited.add(consumer)
+                if kind in FIRST_INPUT_FORWARDING:
+                    handles.append(consumer)
+                elif kind == "TensorArrayReadV3" and consumer in self._before.index.ids:
+                    yield consumer
 
     def _shapes_after(self, name: str) -> list[Shape]:
         """Return the shapes of an op after the edit: by our own shape functions, else by

@@ -7,6 +7,7 @@ from .edit_values import read_variables as read_variables
 from .feed_ranks import check_call_ranks as check_call_ranks
 from .feed_ranks import check_feed_ranks as check_feed_ranks
 from .renewal import Renewal as Renewal
+from .renewal import check_renewable as check_renewable
 from .run import TimedSession as TimedSession
 from .session_contents import RenamedState as RenamedState
 from .session_contents import SessionContents as SessionContents

@@ -89,7 +89,7 @@ class Renewal:
             SessionRefused: The session is closed, of another graph, a wrapper, or on servers that
                 do not respond.
         """
-        _check(session, graph)
+        check_renewable(session, graph)
         tell("Reading what the session holds")
         renewal = cls(session)
         renewal._is_stuck = not can_grow(session)
@@ -216,13 +216,13 @@ def renew(session: Session) -> tuple[str, ...]:
     For a MonitoredSession, or another wrapper, the session inside is renewed.
     """
     session = unwrap_session(session)
-    _check(session, getattr(session, "graph", None))
+    check_renewable(session, getattr(session, "graph", None))
     renewal = Renewal.read(session, session.graph)
     renewal.apply(is_edited=False)
     return renewal.losses
 
 
-def _check(session: Session, graph: tf.Graph | None) -> None:
+def check_renewable(session: Session, graph: tf.Graph | None) -> None:
     """Raise unless the session can be renewed."""
     if not isinstance(session, BaseSession):
         raise SessionRefused(
