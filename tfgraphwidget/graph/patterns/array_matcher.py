@@ -96,12 +96,10 @@ def array_matcher(
     # What a wildcard has met, the search alone compares with what it meets again.
     if len(set(wildcards)) < len(wildcards):
         return None
-    for statement in pattern.statements:
-        for value in walk(statement):
-            if not isinstance(value, Alternatives) and isinstance(
-                value.tensor_type.dtype, Wildcard
-            ):
-                return None
+    for value in walk(*pattern.statements):
+        dtype = None if isinstance(value, Alternatives) else value.tensor_type.dtype
+        if isinstance(dtype, Wildcard):
+            return None
     return ArrayMatcher(candidates, root, plan, blocks)
 
 

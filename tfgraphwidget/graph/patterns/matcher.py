@@ -117,7 +117,7 @@ def check_types(
     attribute that no op of a node's types has.
     """
     present = {*index.kinds[0], *index.functions, *GROUPS, "*"}
-    for node in (value for statement in pattern.statements for value in walk(statement)):
+    for node in walk(*pattern.statements):
         if not isinstance(node, Node):
             continue
         for kind in node.types:
