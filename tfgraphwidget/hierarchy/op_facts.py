@@ -226,7 +226,9 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
     depends_on_input = reach(index.consumers.start, index.consumers.values, sources)
     if not len(sources):
         # A graph that is fed by nothing has no side of parameters.
-        depends_on_input, sources = ~is_stored, np.flatnonzero(~is_stored)
+        depends_on_input = ~is_stored
+        sources = np.flatnonzero(depends_on_input)
+    summary_types = frozenset(name for name in names if "Summary" in name)
     return OpFacts(
         family=family,
         handle=handle,
@@ -237,8 +239,7 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
         checkpoint=checkpoint,
         computing=computing,
         calls_function=_find_calls(index),
-        is_summary=of_types(index, frozenset(name for name in names if "Summary" in name))
-        & depends_on_input,
+        is_summary=of_types(index, summary_types) & depends_on_input,
     )
 
 
@@ -268,13 +269,10 @@ def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.
     # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same
     # beside a constant. Any other Identity is a read where it hands on the value of a variable,
     # as one does after the ReadVariableOp of a partitioned variable.
-    named = np.array(
-        [
-            index.types[op] != "Identity" or index.names[op].endswith("/read")
-            for op in passes.tolist()
-        ],
-        dtype=bool,
-    )
+    named = np.ones(len(passes), dtype=bool)
+    for at, op in enumerate(passes.tolist()):
+        if index.types[op] == "Identity":
+            named[at] = index.names[op].endswith("/read")
     for _ in range(READS_IN_A_ROW):
         kind = constant_kind[source]
         reads = passes[(kind > NONE) & (named | (kind != CONSTANT))]
@@ -300,10 +298,14 @@ def _find_calls(index: GraphIndex) -> Mask:
 
 
 def _may_call(node: NodeDef, index: GraphIndex) -> bool:
-    kinds = ((value.WhichOneof("value"), value) for value in node.attr.values())
-    return node.op in index.functions or any(
-        kind == "func" or (kind == "list" and len(value.list.func)) for kind, value in kinds
-    )
+    """Whether an op, as others of its type may, is a call or has a function as an attribute."""
+    if node.op in index.functions:
+        return True
+    for value in node.attr.values():
+        kind = value.WhichOneof("value")
+        if kind == "func" or (kind == "list" and value.list.func):
+            return True
+    return False
 
 
 def _find_sources(
@@ -322,8 +324,7 @@ def _find_sources(
 
 def _go_on_with_values(index: GraphIndex, sources: npt.NDArray[np.intp]) -> Mask:
     """Which ops depend on sources other than by a shape."""
-    start, values = index.consumers.start, index.consumers.values
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    values, owner = index.consumers.values, index.consumers.owner
     asks_shape = of_types(index, SHAPE_QUERIES)
     goes_on = ~asks_shape[owner]
     edges = rows_of(owner[goes_on], values[goes_on], len(index))
