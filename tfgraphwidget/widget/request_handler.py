@@ -328,11 +328,9 @@ class RequestHandler:
                 text, focus = self._edit(request)
             self._edits.update_difference()
             is_nothing = self._core.executor.history is history
-            renamed = (
-                ()
-                if is_nothing
-                else renamed_prefixes(self._core.executor.renamed, self._core.index)
-            )
+            renamed: tuple[tuple[str, str], ...] = ()
+            if not is_nothing:
+                renamed = renamed_prefixes(self._core.executor.renamed, self._core.index)
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
@@ -385,13 +383,10 @@ class RequestHandler:
             return text, self._editor.view.reveal(first.scope)
         # The clone of a function's body stands in no graph. The line of the history would make it a
         # second time.
-        return (
-            (
-                f"{text} It is a module, which is not drawn; a cell has it by that name in the "
-                "editor's copies."
-            ),
-            "",
+        note = (
+            "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
         )
+        return f"{text} {note}", ""
 
     def _prefetched_scene(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)
