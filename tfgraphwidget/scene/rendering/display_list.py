@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -499,6 +500,22 @@ class _Painter:
         lengths = np.hypot(*np.diff(points, axis=0).T)
         return np.stack([points[:-1], points[1:]], axis=1)[np.argsort(-lengths, kind="stable")]
 
+    def _keep_free_of_labels(self, places: _LabelPlaces) -> None:
+        """Take the places of the signs on edges that lead back, and of the marks on boxes."""
+        for edge in np.flatnonzero(self._scene.back).tolist():
+            x, y = self._longest_pieces[edge].mean(axis=0).tolist()
+            places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
+        for item in self._items:
+            marks = (self._boundary_marks(item), self._signs(item), self._effect_sign(item))
+            for shape in chain.from_iterable(marks):
+                if isinstance(shape, Box):
+                    x, y, wide, high = shape.place
+                    places.keep((x, y, x + wide, y + high))
+                elif isinstance(shape, Triangle):
+                    left, top = shape.points.min(axis=0).tolist()
+                    right, bottom = shape.points.max(axis=0).tolist()
+                    places.keep((left, top, right, bottom))
+
     def _edge_labels(self) -> Iterator[Shape]:
         """The shape, value or number of the tensors of a line, where no box, mark, other line or
         other label is.
@@ -506,18 +523,7 @@ class _Painter:
         Of a value a shorter text or a dot remains where there is no room.
         """
         places, labeled = _LabelPlaces(self._scene), set[int]()
-        marks = (self._boundary_marks, self._signs, self._effect_sign)
-        for edge in np.flatnonzero(self._scene.back).tolist():
-            x, y = self._longest_pieces[edge].mean(axis=0).tolist()
-            places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
-        for shape in (shape for item in self._items for mark in marks for shape in mark(item)):
-            if isinstance(shape, Box):
-                x, y, wide, high = shape.place
-                places.keep((x, y, x + wide, y + high))
-            elif isinstance(shape, Triangle):
-                left, top = shape.points.min(axis=0).tolist()
-                right, bottom = shape.points.max(axis=0).tolist()
-                places.keep((left, top, right, bottom))
+        self._keep_free_of_labels(places)
         for edge in self._edges:
             source = int(self._scene.source[edge])
             # Lines with a value that leave the same box have the same one.
@@ -688,9 +694,8 @@ class _LabelPlaces:
     def _in_bands(self, corners: np.ndarray) -> dict[int, npt.NDArray[np.intp]]:
         """The numbers of the rectangles by band."""
         bands: dict[int, list[int]] = {}
-        first, last = (
-            np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3)
-        )
+        first = np.floor(corners[:, 1] / self._BAND).astype(int).tolist()
+        last = np.floor(corners[:, 3] / self._BAND).astype(int).tolist()
         for number, (top, bottom) in enumerate(zip(first, last, strict=True)):
             for band in range(top, bottom + 1):
                 bands.setdefault(band, []).append(number)
@@ -708,14 +713,13 @@ class _LabelPlaces:
         corners, upright = next((place for place in places if place), (None, False))
         if corners is None:
             return None
-        free = not any(
-            _overlap(corners, other)
-            for band in self._bands(corners)
-            for other in self._areas.get(band, ())
-        )
+        near = chain.from_iterable(self._areas.get(band, ()) for band in self._bands(corners))
+        is_free = not any(_overlap(corners, other) for other in near)
         self.keep(corners)  # of two that overlap the first has its text
+        if not is_free:
+            return None
         left, top, right, bottom = corners
-        return ((left + right) / 2, (top + bottom) / 2, upright) if free else None
+        return (left + right) / 2, (top + bottom) / 2, upright
 
     def _place(
         self, edge: int, piece: list[list[float]], wide: float, source: int
