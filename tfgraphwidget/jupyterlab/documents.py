@@ -244,18 +244,11 @@ class Document:
         """The edits that the file lacks, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(commands[:base], self._base):
-            return (
-                None,
-                (
-                    f"{self.path.name} was saved with edits that are undone now; save again to "
-                    "keep this."
-                ),
-            )
+            why = "was saved with edits that are undone now; save again to keep this."
+            return None, f"{self.path.name} {why}"
+        lacking = self.editor._core.executor.history.done[base:]
         try:
-            edits = [
-                dict[str, object](each)
-                for each in records_of(self.editor._core.executor.history.done[base:])
-            ]
+            edits = [dict[str, object](record) for record in records_of(lacking)]
         except GraphEditError as error:
             return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:
@@ -331,9 +324,12 @@ def _text(request: Mapping[str, object], key: str) -> str:
 
 def _options(request: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     pairs = request.get("options", [])
-    if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
-        for pair in pairs
-    ):
+    if not isinstance(pairs, list) or not all(map(_is_pair_of_texts, pairs)):
         raise GraphEditError("The options of the format are not pairs of texts; reload the page.")
     return tuple((name, value) for name, value in pairs)
+
+
+def _is_pair_of_texts(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return all(isinstance(part, str) for part in value)
