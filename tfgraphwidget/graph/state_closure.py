@@ -211,22 +211,23 @@ class _Completing:
         """
         index, within = self.index, ~(self.shared | self._handles)
         needed = [self._initial_values(variable, within) for variable in variables]
-        needed_ops = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
+        seeds = chain.from_iterable(ops for ops, _ in needed)
+        needed_ops = traversal.backward(index, seeds, within=within)
         foreign = needed_ops & (from_outside(index) | self._in_a_loop)
         if foreign.any():
             unfit = traversal.forward(
                 index, np.flatnonzero(foreign), within=needed_ops, controls=False
             )
             # An assign may wait for what is not fit, but it cannot read that.
-            fit = (ops for ops, reads in needed if not unfit[reads].any())
-            needed_ops = traversal.backward(
-                index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit
-            )
+            fit = []
+            for ops, reads in needed:
+                if not unfit[reads].any():
+                    fit += [i for i in ops if not unfit[i]]
+            needed_ops = traversal.backward(index, fit, within=within & ~unfit)
         # A value that waits for another variable's initializer: the copy must not initialize the
         # original's again.
-        return needed_ops | (
-            resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist())) & self._handles
-        )
+        written = resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist()))
+        return needed_ops | (written & self._handles)
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
         """The op of a VariableDef's initial value, and what its assign reads and waits for; those

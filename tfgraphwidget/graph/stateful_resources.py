@@ -257,11 +257,8 @@ def with_state(
     while stack:
         at = stack.pop()
         ops_with_state.add(at)
-        ops_with_state.update(
-            i
-            for i in index.input_lists[at]
-            if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
-        )
+        if types[at] in VARIABLE_ASSEMBLY:
+            ops_with_state.update(i for i in index.input_lists[at] if types[i] in CONSTANTS)
         new = reads.intersection(index.consumer_lists[at]) - visited
         visited |= new
         stack += new
@@ -288,10 +285,10 @@ def new_keys(
     among, (keyed, keys) = mask_of(index, ops), shared_names(index)
     old = dict.fromkeys(filter(None, compress(keys, among[keyed].tolist())))
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
-    attributes = (index.nodes[i].attr for i in temporary)
-    old |= dict.fromkeys(
-        a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a
-    )
+    for op in temporary:
+        attributes = index.nodes[op].attr
+        if _TEMPORARY in attributes:
+            old[attributes[_TEMPORARY].s.decode(errors="surrogateescape")] = None
     used = {*used_keys(index, into), *reserved_keys} if old else set()
     new = {}
     for key in filter(None, old):
