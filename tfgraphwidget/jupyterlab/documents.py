@@ -162,25 +162,27 @@ class Document:
             self.editor._core.widget.close()
 
     def status(self) -> dict[str, object]:
-        """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`,
-        `stamp`, `saved`).
+        """The state that a page shows (`title`, `dirty`, the last `line`, the `count` of edits that
+        the file lacks) and stores (`edits`, `stamp`, `saved`).
 
-        `edits` is None when they cannot be kept, and `losses` says why.
+        `edits` is None when they cannot be kept, and `lost` says why.
         """
         commands = self._commands()
-        edits, losses = self._stored_edits(commands)
+        edits, why_lost = self._stored_edits(commands)
         dirty = not _same(commands, self._saved)
+        count = len(commands)
+        if _same(commands[: len(self._base)], self._base):
+            count -= len(self._base)
         line = self.editor.history.done[-1].line if commands else ""
         return {
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(commands)
-            - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
+            "count": count,
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,
-            "lost": losses,
+            "lost": why_lost,
         }
 
     def kinds(self) -> dict[str, object]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -109,11 +110,9 @@ class EditRequests:
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where none is named and the call needs one."""
         parts = request.what
-        named = [
-            name
-            for name, parameter in signature.parameters.items()
-            if parameter.default is inspect.Parameter.empty and name not in request.keys
-        ]
+        parameters = signature.parameters.values()
+        needed = [each.name for each in parameters if each.default is inspect.Parameter.empty]
+        named = [name for name in needed if name not in request.keys]
         if len(parts) > 1 and len(parts) == len(named):
             return parts  # such as a tensor and the op that it is connected to
         if parts:
@@ -271,12 +270,12 @@ class EditRequests:
         """Compare with what TensorFlow's graph optimizer makes of the graph; what it did."""
         result, index = self._editor.passes.grappler(), self._editor._core.index
         self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
-        counts = (
-            (sum(len(each.folded) for each in result.passes), "folded"),
-            (sum(len(each.fused) for each in result.passes), "fused"),
-            (sum(len(each.removed) for each in result.passes), "removed"),
-        )
-        text = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+        counts = Counter[str]()
+        for each in result.passes:
+            counts["folded"] += len(each.folded)
+            counts["fused"] += len(each.fused)
+            counts["removed"] += len(each.removed)
+        text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
         text = text or "nothing folded or removed"
         size = count_text(len(result.editor._core.index), "op")
         return f"TensorFlow's graph optimizer makes {size} of {len(index):,}: {text}."
