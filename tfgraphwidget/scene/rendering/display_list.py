@@ -822,9 +822,13 @@ def _route(scene: Scene, edge: int) -> Points:
 
 def thickness(tensors: int, size: float) -> float:
     """The width of a line in pixels, by the largest tensor's bytes and the tensors' number."""
-    by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
-    by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
-    return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
+    by_size = by_number = 0.0
+    if size > 0:  # half a pixel for each factor of ten above a kilobyte, up to six
+        by_size = 0.55 * min(max(float(np.log10(size)) - 3, 0.0), 6.0)
+    if tensors > 1:  # a third of a pixel for each doubling, up to four
+        by_number = min(0.35 * float(np.log2(tensors)), 1.4)
+    half_pixels = int((1.2 + by_size + by_number) * 2 + 0.5)
+    return min(half_pixels / 2, _WIDEST)
 
 
 def _arrow_head(points: Points, thick: float) -> Points:
@@ -893,9 +897,8 @@ def _legend(
         x += 26
         write(count)
     if legend.high:
-        begin_row(
-            text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD + 2 * _LEGEND_GAP + _RAMP_WIDTH
-        )
+        texts_width = text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD
+        begin_row(texts_width + 2 * _LEGEND_GAP + _RAMP_WIDTH)
         write(legend.low)
         steps = [colors.fill for colors in theme.tints[-RAMP_STEPS:]]
         wide = _RAMP_WIDTH / len(steps)
