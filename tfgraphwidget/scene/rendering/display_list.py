@@ -212,11 +212,12 @@ class _Painter:
         scene = self._scene
         for item in self._items:
             if scene.kind[item] == OPEN:
-                colors, wholly = self._area_colors(item), self._paint.coverage[item] == 2
-                line, thick = (self._marks["selected"], 2.0) if wholly else (colors.border, 1.0)
-                yield self._box(
-                    item, colors.fill, line, thick, (5.0, 3.0) if scene.members[item] else ()
-                )
+                colors = self._area_colors(item)
+                line, thick = colors.border, 1.0
+                if self._paint.coverage[item] == 2:
+                    line, thick = self._marks["selected"], 2.0
+                dash = (5.0, 3.0) if scene.members[item] else ()
+                yield self._box(item, colors.fill, line, thick, dash)
 
     def _area_colors(self, item: int) -> BoxColors:
         levels = self._theme.training if self._scene.part[item] else self._theme.levels
@@ -391,8 +392,11 @@ class _Painter:
             differs = 0
         left = x - (_OUTSIDE_BADGE if is_badge else _OUTSIDE)
         right = x + w + (0 if is_badge else _OUTSIDE)
-        signs = [(left, _DIFFERENCE_SIGNS[differs - 1], DIFFERS[differs])] if differs else []
-        signs += [(right, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
+        signs = []
+        if differs:
+            signs.append((left, _DIFFERENCE_SIGNS[differs - 1], DIFFERS[differs]))
+        if probed:
+            signs.append((right, "!", "warned") if probed == 2 else (right, "✓", "input_mark"))
         for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
@@ -636,9 +640,8 @@ class _Painter:
         scopes = scene.source[edges]
         from_above = first[:, 0] > scene.box[scopes, 0] + 1
         lines: dict[int, list[float]] = {}
-        for item, x in sorted(
-            zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)
-        ):
+        pairs = zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)
+        for item, x in sorted(pairs):
             lines.setdefault(item, []).append(x)
         return lines
 
@@ -680,12 +683,11 @@ class _LabelPlaces:
         self._tensors = scene.tensors
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
-        counted = np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist()
-        counts = [
-            _count_place(tuple(scene.box[item].tolist()), int(scene.members[item]))
-            for item in counted
-        ]
-        counts = [(x, y, x + wide, y + high) for x, y, wide, high in counts]
+        counts = []
+        for item in np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist():
+            box = tuple(scene.box[item].tolist())
+            x, y, wide, tall = _count_place(box, int(scene.members[item]))
+            counts.append((x, y, x + wide, y + tall))
         self._boxes = np.concatenate([corners[1:], np.reshape(counts, (-1, 4))])
         self._open = np.concatenate([scene.kind[1:] == OPEN, np.zeros(len(counts), bool)])
         self._line_bands, self._box_bands = self._in_bands(self._lines), self._in_bands(self._boxes)
@@ -737,10 +739,11 @@ class _LabelPlaces:
         if across >= 1 or down < self._HEIGHT or source >= 0 or self._tensors[edge] < 2:
             return None
         sides = (x + self._BESIDE, x - self._BESIDE - wide)
-        beside = ((left, y - low, left + wide, y + low) for left in sides)
-        return next(
-            ((corners, False) for corners in beside if self._is_free(-1, corners, source)), None
-        )
+        for left in sides:
+            beside = (left, y - low, left + wide, y + low)
+            if self._is_free(-1, beside, source):
+                return beside, False
+        return None
 
     def keep(self, corners: Area) -> None:
         """Keep labels away from a rectangle."""
