@@ -38,70 +38,61 @@ FAMILIES = words(
     "pooling",
 )
 
-# The first family whose pattern matches a whole op type wins, so the narrow ones come first.
-_PATTERNS = (
-    (
-        "input",
-        r"Placeholder(V2|WithDefault)?|_?Arg|.*Iterator(V2|GetNext.*)?|.*Dataset.*|Queue(Dequeue|.*)V2",
+# Of each family the patterns of whole op types. The first family of which one matches wins, so the
+# narrow ones come first.
+_PATTERNS = {
+    "input": words(
+        r"Placeholder(V2|WithDefault)? _?Arg .*Iterator(V2|GetNext.*)? .*Dataset.*",
+        r"Queue(Dequeue|.*)V2",
     ),
-    ("constant", r"Const|HostConst|GuaranteeConst|ImmutableConst"),
-    (
-        "variable",
-        r"Variable(V2)?|VarHandleOp|ReadVariableOp|AutoReloadVariable|ResourceGather(Nd)?|_VarHandlesOp",
+    "constant": words(r"(Host|Guarantee|Immutable)?Const"),
+    "variable": words(
+        r"Variable(V2)? VarHandleOp ReadVariableOp AutoReloadVariable ResourceGather(Nd)?",
+        r"_VarHandlesOp",
     ),
-    (
-        "state",
-        r"(Resource)?.*Assign.*|(Resource)?(Sparse)?Apply.*|ResourceApply.*|Scatter(Add|Sub|Update|NdUpdate).*",
+    "state": words(
+        r"(Resource)?.*Assign.* (Resource)?(Sparse)?Apply.* ResourceApply.*",
+        r"Scatter(Add|Sub|Update|NdUpdate).* VarIsInitializedOp IsVariableInitialized .*Save.*",
+        r".*Restore.* .*Checkpoint.* .*HashTable.* Stack.*V2 TensorArray.* .*Queue.*",
+        r"TensorList.* .*Summary.* Assert Print(V2)?",
     ),
-    (
-        "state",
-        r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2",
+    "linear": words(r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).* (Transpose)?Conv"),
+    "activation": words(r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
+    "normalization": words(r".*(BatchNorm|LRN|LayerNorm).* Moments"),
+    "pooling": words(r".*(Avg|Max)Pool.*"),
+    "control": words(
+        r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration) LoopCond (Stateless)?(While|If|Case)",
+        r"NoOp ControlTrigger (Stateful)?PartitionedCall SymbolicGradient _Retval",
+        r"(Ref)?Identity(N)? StopGradient",
     ),
-    ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
-    ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|(Transpose)?Conv"),
-    ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
-    ("normalization", r".*(BatchNorm|LRN|LayerNorm).*|Moments"),
-    ("pooling", r".*(Avg|Max)Pool.*"),
-    (
-        "control",
-        r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp",
+    "shape": words(
+        r"Reshape Transpose Shape(N)? Size Rank ExpandDims Squeeze (Strided)?Slice(Grad)?",
+        r"Pad(V2)? Mirror.* Unique.* Concat(V2)? ConcatOffset Split(V)? Pack Unpack Stack Tile",
+        r"Gather(V2|Nd)? Fill Range Reverse.* Cast (Zeros|Ones)Like OneHot Broadcast.*",
+        r"InvertPermutation Dynamic(Partition|Stitch) Scatter.* Where",
     ),
-    (
-        "control",
-        r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient",
+    "arithmetic": words(
+        r"Add(V2|N)? .*Dropout.* L2Loss Sub Mul .*Div.* Pow Sqrt Rsqrt Square(dDifference)?",
+        r"Neg Abs Sign Exp Log(1p)? Maximum Minimum Mean Sum Prod Max Min Any All Arg(Max|Min)",
+        r"Less.* Greater.* (Not)?Equal Logical.* Select.* FloorMod Floor Ceil Round Rint Sin",
+        r"Cos Tan Reciprocal.* .*Random.* TruncatedNormal Cum(sum|prod)",
     ),
-    (
-        "shape",
-        r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*",
-    ),
-    (
-        "shape",
-        r"Unique.*|Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast",
-    ),
-    (
-        "shape",
-        r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*",
-    ),
-    (
-        "arithmetic",
-        r"Add(V2|N)?|.*Dropout.*|L2Loss|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum",
-    ),
-    (
-        "arithmetic",
-        r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*",
-    ),
-    (
-        "arithmetic",
-        r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
-    ),
-)
+}
 # What gives other values each time, of what something else has put into a queue or a reader, which
 # are state.
 _TAKES = re.compile(r"QueueDequeue\w*|ReaderRead(UpTo)?(V2)?|BarrierTakeMany")
-_COMPILED, _OF_OPERATORS = (
-    tuple((FAMILIES.index(name), re.compile(pattern, flags)) for name, pattern in _PATTERNS)
-    for flags in (0, re.IGNORECASE)
-)
+
+
+def _compile_patterns(flags: int) -> list[tuple[int, re.Pattern[str]]]:
+    """The number of each family with a pattern for all of its op types, in the order to try."""
+    return [
+        (FAMILIES.index(name), re.compile("|".join(patterns), flags))
+        for name, patterns in _PATTERNS.items()
+    ]
+
+
+_COMPILED = _compile_patterns(0)
+_OF_OPERATORS = _compile_patterns(re.IGNORECASE)  # of converted models, which write types otherwise
 
 
 def family(op_type: str) -> int:
