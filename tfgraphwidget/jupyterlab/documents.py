@@ -66,9 +66,8 @@ def _name(editor: GraphEditor) -> None:
     from IPython import get_ipython
 
     names = getattr(get_ipython(), "user_ns", {})
-    if "editor" not in names or any(
-        names["editor"] is document.editor for document in _DOCUMENTS.values()
-    ):
+    own = [document.editor for document in _DOCUMENTS.values()]
+    if "editor" not in names or any(names["editor"] is each for each in own):
         names["editor"] = editor
 
 
