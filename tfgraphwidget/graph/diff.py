@@ -511,10 +511,8 @@ def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _item_lines(title: str, items: Sequence[object], count: int | None = None) -> list[str]:
-    """The first items below a line that counts them; no line without items.
-
-    Args:
-        count: How many there are, where one item represents several; None for as many as items.
+    """The first items below a line that counts them, or says `count` where one item represents
+    several; no line without items.
     """
     if not items:
         return []

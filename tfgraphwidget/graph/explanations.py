@@ -328,11 +328,7 @@ class _Side:
 
     def _is_made_by_inlining(self, op: int, results: set[Tensor], outputs: set[Tensor]) -> bool:
         """Whether an op without a pair is in the place of a call of the other graph, only orders
-        others, or hands on what calls gave there.
-
-        Args:
-            results: The tensors here that are what calls of the other graph gave.
-            outputs: The tensors of the other graph that no op consumes.
+        others, hands on `results` of calls there, or one of its `outputs` that no op consumes.
         """
         name, op_type = self.index.names[op], self.index.types[op]
         if name in self.inlined.helpers and op_type in IN_PLACE_OF_CALLS:

@@ -204,11 +204,15 @@ def resources_of(
         if not visited[at]:
             visited[at] = True
             mask[at] = holds[at]
-            if index.types[at] in STATE_FORWARDING or (
-                values and (_reads(index, at) or is_reference(index, at))
-            ):
+            hands_on = index.types[at] in STATE_FORWARDING
+            if values and not hands_on:
+                hands_on = _reads(index, at) or is_reference(index, at)
+            if hands_on:
                 stack += index.input_lists[at]
     return mask
+
+
+_PARTS_OF_VARIABLES = CONSTANTS | VARIABLE_READS | HANDLES
 
 
 def _reads(index: GraphIndex, op: int) -> bool:
@@ -216,10 +220,10 @@ def _reads(index: GraphIndex, op: int) -> bool:
     kind = index.types[op]
     if kind not in VARIABLE_ASSEMBLY:
         return kind in VARIABLE_READS
-    of = (at for at in index.input_lists[op] if index.types[at] not in CONSTANTS)
-    return kind == "Cast" or all(
-        index.types[at] in VARIABLE_READS or index.types[at] in HANDLES for at in of
-    )
+    if kind == "Cast":
+        return True
+    sources = {index.types[source] for source in index.input_lists[op]}
+    return sources <= _PARTS_OF_VARIABLES
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
