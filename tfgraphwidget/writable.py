@@ -6,9 +6,9 @@ then takes its place by one rename. No file system renames several files at once
 with its checkpoint, a SavedModel in its folder), so each of them becomes, for a moment, a symbolic
 link through one link in the stage:
 
-    m.meta -> .tfgraphwidget-1f0a/current/m.meta        m.index ->
-    .tfgraphwidget-1f0a/current/m.index .tfgraphwidget-1f0a/current -> old                  one
-    rename makes it -> new
+    m.meta  -> .tfgraphwidget-1f0a/current/m.meta
+    m.index -> .tfgraphwidget-1f0a/current/m.index
+    .tfgraphwidget-1f0a/current -> old, which one rename makes -> new
 
 All of them lead to the old files, and after one rename all to the new ones; then the files
 `current` leads to take the places of their links. So at any moment the old or the new can be loaded

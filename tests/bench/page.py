@@ -1,7 +1,8 @@
 """The tables of docs/explanation/performance.md, written from the rows of results.json.
 
-python -m tests.bench.page    writes the tables and the chart of docs/explanation/performance.md;
-`make bench` calls it
+    python -m tests.bench.page
+
+writes the tables and the chart; `make bench` calls it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The gallery and the pages to try in a browser, made of graphs.
 
-    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md, and all pictures in
-    docs/gallery and
-                                               docs/explanation, or those named
+    python -m tests.docs.gallery [NAME ...]
+
+writes docs/gallery.md, and all pictures in docs/gallery and docs/explanation, or those named.
 
 `play_pages` gives the pages that the site has besides: what `editor.save("….html")` writes, which
 needs no kernel.

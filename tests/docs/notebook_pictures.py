@@ -1,7 +1,8 @@
 """The pictures at the top of notebooks, of graphs that their cells make.
 
-python -m tests.docs.notebook_pictures [NAME ...]    all, or those whose name begins so; `make
-pictures` runs it
+    python -m tests.docs.notebook_pictures [NAME ...]
+
+makes all, or those whose name begins so; `make pictures` runs it.
 """
 
 from __future__ import annotations

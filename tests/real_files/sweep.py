@@ -1,8 +1,8 @@
 """The sweep: every method on every file, each file in a process with limits; what came of it is
 recorded.
 
-    python -m tests.real_files.sweep FOLDER            prints what is worse than recorded, and the
-    table python -m tests.real_files.sweep FOLDER --record   writes what came of it to outcomes.tsv
+    python -m tests.real_files.sweep FOLDER             prints the table, and what is worse
+    python -m tests.real_files.sweep FOLDER --record    writes what came of it to outcomes.tsv
 
 Without FOLDER small files are made to the kinds that people have.
 """

@@ -1,9 +1,11 @@
 """Forty architectures: each opened and drawn; its middle third cloned, run, saved, loaded; all of
 it converted.
 
-    make architectures                                        all; writes
-    docs/explanation/architectures.md python -m tests.stress.architectures --list python -m
-    tests.stress.architectures ResNet50 "U-Net"     these alone; their rows of the page are replaced
+    make architectures
+    python -m tests.stress.architectures --list
+    python -m tests.stress.architectures ResNet50 "U-Net"
+
+The first writes docs/explanation/architectures.md; the last replaces the rows of these alone.
 
 All families of `keras.applications`, with random weights and small pictures; other networks as
 Keras models; graphs of TensorFlow 1 with a session. What a clone returns is compared with the

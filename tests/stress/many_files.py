@@ -3,8 +3,8 @@ installed.
 
     python -m tests.stress.many_files 200000 7          so many, of this seed
     python -m tests.stress.many_files --one 7/1234      the one with this number, with its traceback
-    python -m tests.stress.many_files 200000 7 opened   so many that are opened from bytes, and
-    nothing else python -m tests.stress.many_files --one opened/7/12 one of these
+    python -m tests.stress.many_files 200000 7 opened   so many, only opened, from bytes
+    python -m tests.stress.many_files --one opened/7/12 one of these
 
 Those that are only opened are of five graphs of at most eleven ops, as GraphDef, MetaGraphDef, text
 and `.tgw`: this covers how a kind is found, parsed, checked and refused, or opened, and neither

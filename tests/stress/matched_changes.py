@@ -1,7 +1,6 @@
 """Forty architectures, eight changes of each: which ops are matched.
 
-    python -m tests.stress.matched_changes                     all; writes
-    docs/explanation/matching.md
+    python -m tests.stress.matched_changes                     writes docs/explanation/matching.md
     python -m tests.stress.matched_changes ResNet50 "U-Net"    these alone, printed
 
 A network is frozen, and changed. All names of the one graph are replaced by such as say nothing;

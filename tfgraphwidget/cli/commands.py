@@ -92,11 +92,9 @@ def export(options: argparse.Namespace) -> int:
         opened = editor._core.source.signature
         if signature is None and options.frozen and opened is not None:
             signature = opened.name  # a graph to be run has one; Keras exports each model twice
-        if (
-            signature is not None
-            and boundary == {"inputs": None, "outputs": None}
-            and editor._core.executor.boundary is None
-        ):
+        has_own_boundary = options.inputs is not None or options.outputs is not None
+        is_function = editor._core.executor.boundary is not None
+        if signature is not None and not has_own_boundary and not is_function:
             boundary = {"signatures": _signature_boundary(editor, signature)}
         _check_outputs(editor, options, **boundary)
         how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
@@ -114,9 +112,8 @@ def export(options: argparse.Namespace) -> int:
             **how,
         )
     if options.json:
-        print_output(
-            json.dumps({"path": str(path), "notices": list(editor._core.save_notices)}, indent=1)
-        )
+        saved = {"path": str(path), "notices": list(editor._core.save_notices)}
+        print_output(json.dumps(saved, indent=1))
         return 0
     _print_notes(editor)
     print_output(escape(str(path)))
@@ -141,9 +138,8 @@ def print_diff(options: argparse.Namespace) -> int:
         if options.signature is None:
             after.view.leave(0)
         if any((*how.values(), options.checkpoint, options.html, options.feeds)):
-            opened = _open_editor(
-                argparse.Namespace(file=options.before, checkpoint=prefixes[0], **how)
-            )
+            file = argparse.Namespace(file=options.before, checkpoint=prefixes[0], **how)
+            opened = _open_editor(file)
             if options.signature is None:
                 opened.view.leave(0)
             before = opened
@@ -179,9 +175,8 @@ def _print_diff_of_checkpoints(options: argparse.Namespace, checkpoints: Sequenc
         raise GraphEditError("--feeds: checkpoints have no graph to run; leave it out.")
     if options.html:
         raise GraphEditError("--html: checkpoints have no graph to draw; leave it out.")
-    values = import_module("tfgraphwidget.editor.synchronization").checkpoint_changes(
-        options.before, options.after
-    )
+    synchronization = import_module("tfgraphwidget.editor.synchronization")
+    values = synchronization.checkpoint_changes(options.before, options.after)
     between = options.before, options.after
     return _print_difference(options, Difference(values=values, between=between))
 
@@ -218,8 +213,10 @@ def _print_difference(
     elif options.json:
         print_output(json.dumps(difference.rows(), indent=1))
     else:
-        texts = [repr(difference)] + ([] if comparison is None else ["", repr(comparison)])
-        print_output("\n".join(map(escape, "\n".join(texts).splitlines())))
+        text = repr(difference)
+        if comparison is not None:
+            text += f"\n\n{comparison!r}"
+        print_output("\n".join(map(escape, text.splitlines())))
     return 1 if difference or comparison else 0
 
 
@@ -273,11 +270,10 @@ def print_lint(options: argparse.Namespace) -> int:
 
 def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signatures: bool) -> None:
     if as_json:
-        named = [(name, row) for name, each in reports.items() for row in each.rows()]
-        if of_signatures:
-            rows = [{"signature": name, **row} for name, row in named]
-        else:
-            rows = [row for _, row in named]
+        rows: list[dict[str, object]] = []
+        for name, each in reports.items():
+            of_signature = {"signature": name} if of_signatures else {}
+            rows += [{**of_signature, **row} for row in each.rows()]
         print_output(json.dumps(rows, indent=1))
         return
     for name, each in reports.items():
@@ -300,14 +296,17 @@ def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[
     is_chosen = editor._core.source.signature is not None
     if options.signature is not None or (is_chosen and len(editor.view.breadcrumb) == 1):
         return []
-    names = [name for name in editor.signatures if name != _signature_name(editor)]
-    others = [
-        _open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names
-    ]
-    by_function = {other._core.navigator.function: other for other in reversed(others)}
+    others = []
     # In a graph of TensorFlow 1 all of them lie in one graph.
-    by_function.pop(editor._core.navigator.function, None)
-    return [other for other in others if other in by_function.values()]
+    functions = {editor._core.navigator.function}
+    for name in editor.signatures:
+        if name == _signature_name(editor):
+            continue
+        other = _open_editor(argparse.Namespace(**{**vars(options), "signature": name}))
+        if other._core.navigator.function not in functions:
+            functions.add(other._core.navigator.function)
+            others.append(other)
+    return others
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
@@ -330,11 +329,12 @@ def _remove_unused(editor: GraphEditor, unread: set[str]) -> None:
     outputs; `unread` are the ops that had none before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
-    while unused := editor._core.executor.unused_ops() or tuple(
-        sorted(_unread_ops(editor) - unread)
-    ):
+    while True:
+        unused = editor._core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - unread))
+        if not unused:
+            return
         if not _apply_fix(editor, remove(unused if len(unused) > 1 else unused[0])):
-            break
+            return
 
 
 def _named_ops(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
@@ -347,18 +347,16 @@ def _named_ops(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
 def _unread_ops(editor: GraphEditor) -> set[str]:
     """The ops that no op reads or waits for, without inputs and parts of variables."""
     index = editor._core.index
-    used_by_callers = HANDLES | PLACEHOLDERS
-    of_variables = {op for variable in all_variables(index) for op in own_ops(index, variable)}
-    return {
-        name
-        for op, name in enumerate(index.names)
-        if not (
-            index.consumer_lists[op]
-            or index.control_consumer_lists[op]
-            or index.types[op] in used_by_callers
-        )
-        and op not in of_variables
-    }
+    used_by_callers = set[int]().union(*(own_ops(index, each) for each in all_variables(index)))
+    for op, op_type in enumerate(index.types):
+        if op_type in HANDLES | PLACEHOLDERS:
+            used_by_callers.add(op)
+    unread = set()
+    for op, name in enumerate(index.names):
+        has_consumers = index.consumer_lists[op] or index.control_consumer_lists[op]
+        if not has_consumers and op not in used_by_callers:
+            unread.add(name)
+    return unread
 
 
 def run_script(options: argparse.Namespace) -> int:
@@ -380,20 +378,17 @@ def run_script(options: argparse.Namespace) -> int:
         _check_names(options.files)
     for file in options.files or [None]:
         with progress_bar():
-            tell(
-                f"Running {escape(Path(options.script).name)}"
-                + (f" on {escape(file)}" if file else "")
-            )
+            on_file = f" on {escape(file)}" if file else ""
+            tell(f"Running {escape(Path(options.script).name)}{on_file}")
             editor = _run(options.script, file)
             place = out if out is None or len(options.files) < 2 else Path(out) / Path(file).name
             prefix = f"{escape(file)}: " if file else ""
             output = None if place is None else _save(editor, str(place))
         _print_notes(editor)
         edits = format_count(len(editor.history.done), "edit")
-        print_output(
-            f"{prefix}{edits}, {format_count(len(editor._core.target.index), 'op')}"
-            + (f" → {escape(str(output))}" if output else "")
-        )
+        ops = format_count(len(editor._core.target.index), "op")
+        written = f" → {escape(str(output))}" if output else ""
+        print_output(f"{prefix}{edits}, {ops}{written}")
     return 0
 
 
@@ -448,13 +443,10 @@ def _check_outputs(
     **_: object,
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
-    if (
-        outputs
-        or signatures
-        or editor.signatures
-        or editor._core.view.boundary[1]
-        or editor._core.executor.boundary is not None
-    ):
+    is_named = bool(outputs or signatures)
+    has_own = bool(editor.signatures) or editor._core.executor.boundary is not None
+    is_marked = bool(editor._core.view.boundary[1])
+    if is_named or has_own or is_marked:
         return
     if options.frozen:
         raise GraphEditError(
@@ -541,15 +533,15 @@ def _is(name: str, script: str) -> bool:
 def _replace_opened_file(file: str | None) -> Iterator[None]:
     """Make the first `tgw.edit` inside the context open another file."""
     package: Any = import_module("tfgraphwidget")
-    edit, files = package.edit, [file] if file is not None else []
+    edit = package.edit
+    files = [] if file is None else [file]
 
     def open_given_file(*arguments: object, **options: object) -> object:
         if not files:
             return edit(*arguments, **options)
-        return edit(
-            files.pop(),
-            **{key: value for key, value in options.items() if key not in ("graph", "session")},
-        )
+        for key in ("graph", "session"):  # of what the script opens itself
+            options.pop(key, None)
+        return edit(files.pop(), **options)
 
     package.edit = open_given_file
     try:

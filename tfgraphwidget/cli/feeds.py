@@ -63,14 +63,13 @@ def _tensors(name: str, editor: GraphEditor, other: GraphEditor | None) -> list[
     """
     core = editor._core
     index = core.index
-    savers = {*calls_of_savers(index)}
-    placeholders = [
-        f"{index.names[i]}:0"
-        for i, kind in enumerate(index.types)
-        if kind in REQUIRED_PLACEHOLDERS
-        and index.dtypes(i)[0] not in HANDLE_DTYPES
-        and not savers.intersection(index.consumer_lists[i])
-    ]
+    savers = set(calls_of_savers(index))
+    placeholders = []
+    for op, name_of_op in enumerate(index.names):
+        if index.types[op] not in REQUIRED_PLACEHOLDERS or index.dtypes(op)[0] in HANDLE_DTYPES:
+            continue
+        if savers.isdisjoint(index.consumer_lists[op]):
+            placeholders.append(f"{name_of_op}:0")
     if split_tensor(name)[0] in index.ids:
         return [f"{name}:0" if name in index.ids else name]
     if name == ALL:

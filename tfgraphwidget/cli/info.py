@@ -20,14 +20,14 @@ def info(path: str, signature: str | None = None) -> dict[str, Any]:
     """Summarize a file or directory, as `--json` prints it. Raises GraphEditError."""
     summary: dict[str, Any] = {"file": path, **describe_file(parse_path(path, "path"))}
     if signature is not None:
-        names = [each["name"] for graph in summary["graphs"] for each in graph["signatures"]]
-        if signature not in names:
-            has = f"it has {', '.join(map(repr, dict.fromkeys(names)))}" if names else "it has none"
-            raise UnknownName(f"{path!r} has no signature {signature!r}: {has}.")
+        names: dict[str, None] = {}
         for graph in summary["graphs"]:
-            graph["signatures"] = [
-                each for each in graph["signatures"] if each["name"] == signature
-            ]
+            names |= dict.fromkeys(each["name"] for each in graph["signatures"])
+            named = [each for each in graph["signatures"] if each["name"] == signature]
+            graph["signatures"] = named
+        if signature not in names:
+            has = ", ".join(map(repr, names)) or "none"
+            raise UnknownName(f"{path!r} has no signature {signature!r}: it has {has}.")
     return summary
 
 
@@ -36,7 +36,8 @@ def format_info(summary: dict[str, Any]) -> str:
     many = len(summary["graphs"]) > 1
     lines = [f"{escape(summary['file'])}: {summary['kind']}, {format_size(summary['bytes'])}"]
     for graph in summary["graphs"]:
-        lines += [f"  {_title(graph)}"] if many else []
+        if many:
+            lines.append(f"  {_title(graph)}")
         lines += [f"  {label:<16}{line}" for label, line in _lines(graph)]
     return "\n".join(lines)
 
@@ -97,9 +98,10 @@ def _kind_text(kind: str, number: int) -> str:
 
 
 def _output_ops(outputs: list[dict[str, str]]) -> str:
-    some = [f"{escape(end['name'])} ({escape(end['type'])})" for end in outputs[:_MOST_ENDS]]
-    more = [f"+{len(outputs) - _MOST_ENDS:,} more"] if len(outputs) > _MOST_ENDS else []
-    return ", ".join([*some, *more])
+    texts = [f"{escape(each['name'])} ({escape(each['type'])})" for each in outputs[:_MOST_ENDS]]
+    if len(outputs) > _MOST_ENDS:
+        texts.append(f"+{len(outputs) - _MOST_ENDS:,} more")
+    return ", ".join(texts)
 
 
 def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -111,8 +113,8 @@ def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _type(tensor: dict[str, Any]) -> str:
     shape = tensor["shape"]
+    dtype = tensor["dtype"] or "any"
     if shape is None:
-        shape_text = "of unknown shape"
-    else:
-        shape_text = f"({', '.join('?' if n is None else str(n) for n in shape)})"
-    return f"{tensor['dtype'] or 'any'} {shape_text}"
+        return f"{dtype} of unknown shape"
+    sizes = ["?" if size is None else str(size) for size in shape]
+    return f"{dtype} ({', '.join(sizes)})"

@@ -30,6 +30,8 @@ _NOTEBOOK = "01_clone_by_clicking.ipynb"
 _PACKAGE = sys.modules[__name__.partition(".")[0]]
 _COPIES = f"tfgraphwidget-{_PACKAGE.__version__}-demo"
 _DEMO_PACKAGES = ("jupyterlab", "tensorflow", "ipykernel")
+_MOST_TRIED = 200  # ports that are tried for a free one
+_PORTS = 1 << 16
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -121,15 +123,12 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
         "--ip=127.0.0.1",
         f"--port={port}",
         "--ServerApp.port_retries=0",
-    ]
-    command += [
         f"--ServerApp.root_dir={root}",
         "--ServerApp.log_level=WARN",
-        *([] if browser else ["--no-browser"]),
     ]
-    command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    if browser:
-        command.append(f"--LabApp.default_url=/{where}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    command.append(f"--LabApp.default_url=/{where}" if browser else "--no-browser")
     # Kernels inherit the environment: its log level keeps TensorFlow from reporting processors and
     # graphics cards that are not there. The token is in it because every user of the machine can
     # read the arguments of a process.
@@ -180,7 +179,7 @@ def _unwritable_home(error: OSError | RuntimeError) -> GraphEditError:
 
 def _free_port(first: int) -> int:
     """The first free port from `first` on."""
-    for port in range(first, min(first + 200, 65536)):
+    for port in range(first, min(first + _MOST_TRIED, _PORTS)):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):
                 return port

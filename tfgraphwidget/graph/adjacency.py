@@ -68,8 +68,10 @@ def distinct(values: npt.NDArray[_Int]) -> npt.NDArray[_Int]:
 def runs_of(things: npt.NDArray[np.integer], keys: npt.NDArray[np.integer]) -> list[list[int]]:
     """Numbers cut into lists where their keys change; ten times as fast as `np.split`."""
     flat = things.tolist()
+    if not flat:
+        return []
     cuts = (np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist()
-    return [flat[start:stop] for start, stop in pairwise([0, *cuts, len(flat)])] if flat else []
+    return [flat[start:stop] for start, stop in pairwise([0, *cuts, len(flat)])]
 
 
 def is_among(values: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> Mask:
@@ -110,7 +112,9 @@ _Search = Callable[[Ints, Ints, Ints], tuple[npt.NDArray[np.int32], npt.NDArray[
 
 def _search_of_scipy(edges: int) -> _Search | None:
     """SciPy's search of a graph of that many edges; None where it would take longer."""
-    return _compiled_search() if edges > _LARGE and sys.modules.get("tensorflow") else None
+    if edges <= _LARGE or not sys.modules.get("tensorflow"):
+        return None
+    return _compiled_search()
 
 
 @cache
@@ -130,9 +134,8 @@ def _compiled_search() -> _Search | None:
         count = len(start) - 1
         columns = np.concatenate([values, seeds])
         rows = np.append(start, start[-1] + len(seeds)).astype(np.int32)
-        nodes, before = breadth_first_order(
-            matrix((np.ones(len(columns)), columns, rows), (count + 1, count + 1)), count
-        )
+        edges = matrix((np.ones(len(columns)), columns, rows), (count + 1, count + 1))
+        nodes, before = breadth_first_order(edges, count)
         return nodes[1:], before[:count]
 
     return search
@@ -231,7 +234,7 @@ def _steps_before(start: Ints, values: Ints, source: int, target: int) -> dict[i
 
 def weak_components(count: int, edges: Ints) -> list[int]:
     """Number the parts that no edge, a row of two nodes, joins: the number of each node's part, in
-    the order of their first nodes.
+    the order of their first nodes. This is union-find, with path halving.
     """
     parent = list(range(count))
 
@@ -248,7 +251,9 @@ def weak_components(count: int, edges: Ints) -> list[int]:
 
 
 def strong_components(start: Ints, values: Ints) -> Labels:
-    """Number the strongly connected parts, by Tarjan's algorithm; the number of each node's."""
+    """Number the strongly connected parts; the number of each node's (R. Tarjan, "Depth-first
+    search and linear graph algorithms", 1972, without recursion).
+    """
     offsets, successors = start.tolist(), values.tolist()
     stops, count, unknown = offsets[1:], len(start) - 1, len(start)
     order, low, label = [unknown] * count, [0] * count, [-1] * count

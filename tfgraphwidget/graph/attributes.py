@@ -88,6 +88,7 @@ _OF_COMPUTATION = frozenset({"i", "f", "b", "s"})  # no dtypes, shapes, tensors,
 # TensorFlow names an argument that a loop's condition or a branch does not read after its function,
 # which has a number.
 _UNREAD_ARGUMENT = "___redundant_placeholder"
+_NO_DEFAULT: tuple[bytes, AttrValue | None] = (b"", None)  # of an attribute without one
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _MOST_REPEATED = 1 << 20  # bytes of a tensor of which not all elements are stored
 _LONGEST = 80  # characters of an attribute
@@ -158,13 +159,7 @@ class AttributeDigests:
             for name, value in node.attr.items()
             if name not in _NOT_COMPARED and name[:1] != "_" and _is_of_computation(value)
         }
-        defaults = self.default(node.op)
-        explicit = {
-            name: value
-            for name, value in attributes.items()
-            if defaults.get(name, (b"", None))[0] != value
-        }
-        return _digest(family.decode(), explicit)
+        return _digest(family.decode(), self._without_defaults(node.op, attributes))
 
     def family(self, op: int) -> bytes:
         """What an op is, whatever its attributes are: its type without its version and whether it
@@ -188,41 +183,43 @@ class AttributeDigests:
 
     def explicit_values(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
-        defaults = self.default(node.op)
         values = {
             name: self._attribute_bytes(name, value)
             for name, value in node.attr.items()
             if name not in IGNORED
         }
+        return self._without_defaults(node.op, values)
+
+    def _without_defaults(self, op_type: str, values: Mapping[str, bytes]) -> dict[str, bytes]:
+        """The values of attributes that are not the defaults of an op type."""
+        defaults = self.default(op_type)
         return {
-            name: attribute
-            for name, attribute in values.items()
-            if defaults.get(name, (b"", None))[0] != attribute
+            name: value
+            for name, value in values.items()
+            if value != defaults.get(name, _NO_DEFAULT)[0]
         }
 
     def value(self, node: NodeDef, name: str) -> bytes:
         """The serialized value of one attribute; the default where the op has none."""
-        default: bytes = self.default(node.op).get(name, (b"", None))[0]
-        return self._attribute_bytes(name, node.attr[name]) if name in node.attr else default
+        if name in node.attr:
+            return self._attribute_bytes(name, node.attr[name])
+        return self.default(node.op).get(name, _NO_DEFAULT)[0]
 
     def text(self, node: NodeDef, name: str) -> str:
         """An attribute for people, the default where the op has none."""
-        value = (
-            node.attr[name]
-            if name in node.attr
-            else self.default(node.op).get(name, (b"", None))[1]
-        )
-        return "" if value is None else attribute_text(value)
+        if name in node.attr:
+            return attribute_text(node.attr[name])
+        _, default = self.default(node.op).get(name, _NO_DEFAULT)
+        return "" if default is None else attribute_text(default)
 
     def _default(self, op_type: str) -> dict[str, tuple[bytes, AttrValue | None]]:
         """The OpDef's default for an attribute that a NodeDef lacks, serialized and as message."""
         definition = self._index.typing.definition(op_type)
-        attr_defs = (
-            []
-            if definition is None
-            else [a for a in definition.attr if a.HasField("default_value")]
-        )
-        return {a.name: (self._value_bytes(a.default_value), a.default_value) for a in attr_defs}
+        if definition is None:
+            return {}
+        attr_defs = [each for each in definition.attr if each.HasField("default_value")]
+        defaults = {each.name: each.default_value for each in attr_defs}
+        return {name: (self._value_bytes(value), value) for name, value in defaults.items()}
 
     def _attribute_bytes(self, name: str, value: AttrValue) -> bytes:
         if name == GRADIENT_NAME and not self._gradient_numbers:
@@ -315,13 +312,12 @@ def _digest(op_type: str, attributes: Mapping[str, bytes]) -> bytes:
 
 
 def _argument_types(arguments: Iterable[OpDef.ArgDef]) -> list[tuple[object, ...]]:
-    return [
-        (
-            "" if _UNREAD_ARGUMENT in a.name else a.name,
-            *(a.type, a.type_attr, a.type_list_attr, a.number_attr),
-        )
-        for a in arguments
-    ]
+    described: list[tuple[object, ...]] = []
+    for each in arguments:
+        name = "" if _UNREAD_ARGUMENT in each.name else each.name
+        types = each.type, each.type_attr, each.type_list_attr, each.number_attr
+        described.append((name, *types))
+    return described
 
 
 def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
@@ -348,9 +344,8 @@ def attribute_text(value: AttrValue) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, bytes):
         return bytes_text(value, _LONGEST)
-    return (
-        str(value.name) if hasattr(value, "DESCRIPTOR") and hasattr(value, "attr") else str(value)
-    )
+    is_function = hasattr(value, "DESCRIPTOR") and hasattr(value, "attr")
+    return str(value.name if is_function else value)
 
 
 def bytes_text(value: bytes, longest: int) -> str:
@@ -360,11 +355,10 @@ def bytes_text(value: bytes, longest: int) -> str:
     >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
     'ключ' b'\xff\x01'
     """
-    first = value[: 4 * longest + 4]
+    first = value[: 4 * longest + 4]  # a letter has four bytes at the most
+    decoder = codecs.getincrementaldecoder("utf-8")()  # what is cut off may end inside a letter
     try:
-        return repr(
-            codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(value))
-        )
+        return repr(decoder.decode(first, final=len(first) == len(value)))
     except UnicodeDecodeError:
         return repr(first)
 
@@ -387,12 +381,11 @@ def _tensor_text(proto: TensorProto) -> str:
 
 def _elements(proto: TensorProto, dtype: str) -> str:
     """The elements of a constant, as a list; "" for none, or of a dtype that numpy lacks."""
-    values = [
-        list(value)
-        for field, value in proto.ListFields()
-        if field.name.endswith("_val") and field.name != "half_val"
-    ]
-    elements = values[0] if values else []
+    elements: list[Any] = []
+    for field, values in proto.ListFields():
+        if field.name.endswith("_val") and field.name != "half_val":
+            elements = list(values)
+            break
     if proto.tensor_content:
         try:
             elements = np.frombuffer(proto.tensor_content, dtype).tolist()

@@ -77,20 +77,16 @@ def image_axes(op: NodeDef, rank: int) -> Axes | None:
 
 def axes_by_shape(model: Sequence[int | None], converted: Sequence[int | None]) -> Axes | None:
     """The only order that makes one shape of the other and keeps its first axis, or None."""
-    if (
-        len(model) != len(converted)
-        or len(model) > MOST_AXES
-        or None in (*model[1:], *converted[1:])
-    ):
+    if len(model) != len(converted) or len(model) > MOST_AXES:
         return None
-    fitting = [
-        (0, *order)
-        for order in permutations(range(1, len(model)))
-        if [converted[axis] for axis in order] == [*model[1:]]
-    ]
+    if None in (*model[1:], *converted[1:]):
+        return None
+    same = tuple(range(len(model)))
+    orders = [(0, *order) for order in permutations(same[1:])]
+    fitting = [axes for axes in orders if [converted[axis] for axis in axes[1:]] == [*model[1:]]]
     if len(fitting) != 1:
         return None
-    return SAME if fitting[0] == tuple(range(len(model))) else fitting[0]
+    return SAME if fitting[0] == same else fitting[0]
 
 
 def model_shape(shape: Sequence[int | None], axes: Axes) -> Sequence[int | None]:
@@ -112,8 +108,10 @@ def _permutation(
     before, after = index.shape(index.input_lists[op][0], 0), index.shape(op, 0)
     if before is None or after is None or len(before) != rank or rank < IMAGE_AXES:
         return None
-    channels_first, channels_last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
-    permutation = channels_first if to_channels_first else channels_last
+    if to_channels_first:
+        permutation = (0, rank - 1, *range(1, rank - 1))
+    else:
+        permutation = (0, *range(2, rank), 1)
     is_transposed = [before[axis] for axis in permutation] == [*after]
     # A Reshape keeps the elements where they are: only axes of size 1 may move past others.
     keeps_order = [n for n in before[1:] if n != 1] == [n for n in after[1:] if n != 1]

@@ -50,18 +50,16 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     for name in outputs:
         if not path[index.op(name)]:
             raise _no_path(index, list(inputs), [name])
-    return Selection(
-        index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression
-    )
+    parameters = _parameters(index, path, walked & ~path, [op for op, _ in cut])
+    return Selection(index, path | parameters, expression)
 
 
 def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
     """The ops that outputs need, as one bool per op; control inputs are followed too, and edges
     that carry tensors of `inputs` are not crossed.
     """
-    return traversal.backward(
-        index, [index.op(name) for name in outputs], stop=pairs(index, inputs)
-    )
+    ops = [index.op(name) for name in outputs]
+    return traversal.backward(index, ops, stop=pairs(index, inputs))
 
 
 def needed_placeholders(
@@ -81,11 +79,12 @@ def needed_placeholders(
 
 def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
     """Those of `inputs` that no op of a part reads."""
-    inputs = tuple(inputs)
-    read = (traversal.consumers_of(index, [tensor]) for tensor in pairs(index, inputs))
-    return tuple(
-        name for name, consumers in zip(inputs, read, strict=True) if not part[consumers].any()
-    )
+    unused = []
+    for name in inputs:
+        consumers = traversal.consumers_of(index, pairs(index, [name]))
+        if not part[consumers].any():
+            unused.append(name)
+    return tuple(unused)
 
 
 def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
@@ -93,12 +92,8 @@ def unused_inputs_notice(inputs: Sequence[str], outputs: Sequence[str]) -> tuple
     if not inputs:
         return ()
     which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
-    return (
-        (
-            f"{which} {names_text(inputs)} {are} left out: {names_text(outputs)} can be computed "
-            "without."
-        ),
-    )
+    left_out = f"{which} {names_text(inputs)} {are} left out"
+    return (f"{left_out}: {names_text(outputs)} can be computed without.",)
 
 
 @with_recipe
@@ -144,20 +139,18 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     free &= ~traversal.forward(index, np.flatnonzero(outside), within=rest)
     # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is
     # taken.
-    free[[op for block in control_flow(index) for op in block.ops]] = False
-    return parameters | traversal.backward(
-        index, np.flatnonzero(free & control_inputs), within=free
-    )
+    for block in control_flow(index):
+        free[list(block.ops)] = False
+    waited_for = np.flatnonzero(free & control_inputs)
+    return parameters | traversal.backward(index, waited_for, within=free)
 
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
     sources, targets = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    downstream = traversal.forward(
-        index, traversal.consumers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs])
-    )
-    swapped = downstream[[index.op(n) for n in inputs]].any()
-    if swapped:
+    output_ops = [(index.op(name), traversal.ANY_PORT) for name in outputs]
+    downstream = traversal.forward(index, traversal.consumers_of(index, output_ops))
+    if downstream[[index.op(name) for name in inputs]].any():
         fix = "they lie the other way round: swap inputs and outputs"
     else:
         fix = "choose two ends with tensors between"

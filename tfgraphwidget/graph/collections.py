@@ -27,25 +27,27 @@ class Member(NamedTuple):
         Known by class names, since this package reads without TensorFlow. An _UnreadVariable is
         what assigning to a resource variable gives: it represents the assign op.
         """
-        kinds = {
-            kind.__name__
-            for kind in type(item).__mro__
-            if kind.__module__.partition(".")[0] == "tensorflow"
-        }
-        if "EagerTensor" in kinds:
+        classes = set()
+        for each in type(item).__mro__:
+            if each.__module__.partition(".")[0] == "tensorflow":
+                classes.add(each.__name__)
+        kind: Literal["op", "tensor", "variable"]
+        if "EagerTensor" in classes:
             return None
-        if kinds & {"Operation", "_UnreadVariable"}:
-            member = "op", item if "Operation" in kinds else item.op
-        elif kinds & {"RefVariable", "BaseResourceVariable"}:
-            member = "variable", item
-        elif kinds & {"Tensor", "_LazyEvalTensor"}:
+        if "Operation" in classes:
+            kind = "op"
+        elif "_UnreadVariable" in classes:
+            kind, item = "op", item.op
+        elif classes & {"RefVariable", "BaseResourceVariable"}:
+            kind = "variable"
+        elif classes & {"Tensor", "_LazyEvalTensor"}:
             # get_variable(regularizer=...) wraps its loss in an object of its own.
-            member = "tensor", item
+            kind = "tensor"
         else:
             return None
         # Another thread may be making a variable: it is in its collection before it has a name.
-        name = getattr(member[1], "name", None)
-        return cls(member[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
+        name = getattr(item, "name", None)
+        return cls(kind, name) if isinstance(name, str) else None
 
 
 def places_in_order(

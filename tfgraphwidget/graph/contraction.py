@@ -112,13 +112,12 @@ def calls_of_savers(index: GraphIndex) -> list[int]:
     """The calls of functions that save or restore the variables of a SavedModel: these have another
     order in each file, which says nothing.
     """
-    calls = np.flatnonzero(of_type(index, op_types.FUNCTION_CALLS.__contains__)).tolist()
-    return [
-        op
-        for op in calls
-        for reference in called_functions(index.nodes[op], index.functions)
-        if any(name in reference.function for name in SAVERS)
-    ]
+    savers = []
+    for op in np.flatnonzero(of_type(index, op_types.FUNCTION_CALLS.__contains__)).tolist():
+        functions = [each.function for each in called_functions(index.nodes[op], index.functions)]
+        if any(part in function for part in SAVERS for function in functions):
+            savers.append(op)
+    return savers
 
 
 class HandedOn(NamedTuple):

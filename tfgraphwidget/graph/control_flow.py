@@ -145,7 +145,7 @@ class _Blocks:
         contexts: the context of each op.
         names: the name of each op.
         types: the type of each op.
-        conditional_ends: the Switches and Merges of conditionals, without those of loops.
+        switches_and_merges: those of conditionals, without those of loops.
         frame: per context, that of the innermost loop around it; 0 for none.
         blocks: the loops and conditionals found so far, outer ones first.
         owner: the number of the innermost of these around an op.
@@ -190,10 +190,8 @@ class _Blocks:
         """The ops in each context, those of contexts inside it included."""
         ops_in: list[list[int]] = [[] for _ in self.contexts.key]
         # Looked up once per context, as there are many ops in one.
-        lists_to_extend = [
-            [ops_in[outer] for outer in self.contexts.path(context)]
-            for context in range(len(ops_in))
-        ]
+        paths = map(self.contexts.path, range(len(ops_in)))
+        lists_to_extend = [[ops_in[outer] for outer in path] for path in paths]
         for op, context in enumerate(self.contexts.inside):
             for ops in lists_to_extend[context]:
                 ops.append(op)
@@ -272,9 +270,8 @@ class _Blocks:
         for op in ops:
             if op not in entries:
                 sources = [source for source in self.contexts.sources(op) if source in position]
-                edges += [
-                    (position[source], position[op]) for source in sources if source not in exits
-                ]
+                connected = (source for source in sources if source not in exits)
+                edges += [(position[source], position[op]) for source in connected]
         pairs = np.array(edges, dtype=np.int32).reshape(-1, 2)
         return dict(zip(ops, weak_components(len(ops), pairs), strict=True))
 

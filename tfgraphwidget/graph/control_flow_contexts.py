@@ -200,9 +200,8 @@ class Contexts:
         outer_loop = self.frame(reversed(self.path(here)))
         loop = self._context(here, outer_loop, name)
         path_of_loop, path_of_enter = self.path(self.parent[loop]), self.path(here)
-        if shared_prefix([path_of_loop, path_of_enter]) < min(
-            len(path_of_loop), len(path_of_enter)
-        ):
+        shared = shared_prefix([path_of_loop, path_of_enter])
+        if shared < min(len(path_of_loop), len(path_of_enter)):
             return self._context(here, here, name)  # imported once for each branch
         if len(path_of_enter) > len(path_of_loop) and loop not in path_of_enter:
             self.parent[loop] = here

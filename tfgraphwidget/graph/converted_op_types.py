@@ -175,14 +175,14 @@ def may_have_as_many_axes(operator: NodeDef, op: NodeDef) -> bool:
 
 
 def _takes_axes_away(node: NodeDef) -> bool:
-    if node.attr[_SHRINKS].i if _SHRINKS in node.attr else False:
+    if _SHRINKS in node.attr and node.attr[_SHRINKS].i:
         return True
     if not _REDUCTIONS.match(node.op):
         return False
-    keeps_axes = next(
-        (node.attr[key] for key in ("keep_dims", "keepdims") if key in node.attr), None
-    )
-    return not is_of_onnx(node) if keeps_axes is None else not (keeps_axes.b or keeps_axes.i)
+    for key in ("keep_dims", "keepdims"):
+        if key in node.attr:
+            return not (node.attr[key].b or node.attr[key].i)
+    return not is_of_onnx(node)
 
 
 def are_of_one_kind(dtype: str, operator_dtype: str) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from string import digits
 
 import numpy as np
@@ -55,6 +56,7 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.graph.tensors import are_compatible
 from tfgraphwidget.graph.traversal import forward, topological_rank
+from tfgraphwidget.tf_types import NodeDef
 
 ORIGINS = "tensor_names"
 """The attribute of an operator of a converted model that has the names of the ops that it came
@@ -85,12 +87,28 @@ def converted_pairs(
     """
     pairing = _Pairing(model, converted)
     pairs = pairing.pairs()
-    return pairs, {
-        f"{converted.names[op]}:{port}": axes
-        for op, axes in pairing.axes.items()
-        if axes
-        for port in range(len(converted.dtypes(op)))
+    axes_by_tensor: dict[str, Axes] = {}
+    for op, axes in pairing.axes.items():
+        if axes:
+            ports = range(len(converted.dtypes(op)))
+            axes_by_tensor |= {f"{converted.names[op]}:{port}": axes for port in ports}
+    return pairs, axes_by_tensor
+
+
+def _placeholders(index: GraphIndex) -> dict[str, int]:
+    """The placeholders of a graph that are no variables, by the names that a signature has."""
+    return {
+        name.removeprefix(SERVING_PREFIX): op
+        for op, name in enumerate(index.names)
+        if index.types[op] in REQUIRED_PLACEHOLDERS and index.dtypes(op) != ("resource",)
     }
+
+
+def _original_names(operator: NodeDef) -> list[str]:
+    """The names that an operator has of ops of the model; [] for none."""
+    if ORIGINS not in operator.attr:  # by brackets a missing attribute would be added
+        return []
+    return [name.decode("utf-8", "replace") for name in operator.attr[ORIGINS].list.s]
 
 
 class _Pairing:
@@ -131,32 +149,22 @@ class _Pairing:
 
     def _inputs(self) -> dict[int, int]:
         """The placeholders of both, by name; where each graph has one more, that is it."""
-        ours, theirs = (
-            {
-                index.names[op].removeprefix(SERVING_PREFIX): op
-                for op, kind in enumerate(index.types)
-                if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op) != ("resource",)
-            }
-            for index in (self._model, self._converted)
-        )
+        ours, theirs = _placeholders(self._model), _placeholders(self._converted)
         pairs = {ours[name]: theirs[name] for name in ours if name in theirs}
-        rest = [
-            [op for name, op in one.items() if name not in other]
-            for one, other in ((ours, theirs), (theirs, ours))
-        ]
-        if len(rest[0]) == len(rest[1]) == 1:
-            pairs[rest[0][0]] = rest[1][0]
+        only_ours = [op for name, op in ours.items() if name not in theirs]
+        only_theirs = [op for name, op in theirs.items() if name not in ours]
+        if len(only_ours) == len(only_theirs) == 1:
+            pairs[only_ours[0]] = only_theirs[0]
         return {one: other for one, other in pairs.items() if self._may_be_equal(one, other)}
 
     # Operators
 
     def _last_named(self, op: int) -> int | None:
         """The last op of those that an operator has names of; None if a name is of several."""
-        names = self._converted.nodes[op].attr[ORIGINS].list.s
-        named = [self._ops_named(name.decode("utf-8", "replace")) for name in names]
-        if not any(named) or any(len(ops) > 1 for ops in named):
+        named = [self._ops_named(name) for name in _original_names(self._converted.nodes[op])]
+        if any(len(ops) > 1 for ops in named):
             return None
-        return max((each for ops in named for each in ops), key=self._rank.__getitem__)
+        return max(chain.from_iterable(named), key=self._rank.__getitem__, default=None)
 
     def _with_joined_ops(self, op: int, last: int) -> int | None:
         """The op of the model that gives what an operator does, which adds a bias and applies an
@@ -271,12 +279,7 @@ class _Pairing:
     @cached_property
     def _operator_names(self) -> frozenset[str]:
         """The names that operators have of ops of the model."""
-        return frozenset(
-            name.decode("utf-8", "replace")
-            for node in self._converted.nodes
-            if ORIGINS in node.attr
-            for name in node.attr[ORIGINS].list.s
-        )
+        return frozenset(chain.from_iterable(map(_original_names, self._converted.nodes)))
 
     def _of_name(self, name: str) -> Sequence[int]:
         """The ops that compute a value, of a name, or of one that ends with it."""
@@ -301,15 +304,14 @@ class _Pairing:
         """Whether an operator gives the value of an op: it is of its type, or the last of several
         that the op became, so that what reads it is of other ops further on.
         """
-        operator = self._converted.nodes[op]
-        dtypes = self._model.dtypes(origin), self._converted.dtypes(op)
-        if not (dtypes[0] and dtypes[1] and are_of_one_kind(dtypes[0][0], dtypes[1][0])):
+        dtypes, new_dtypes = self._model.dtypes(origin), self._converted.dtypes(op)
+        if not (dtypes and new_dtypes and are_of_one_kind(dtypes[0], new_dtypes[0])):
             return False
         if not self._may_be_equal(origin, op):
             return False
-        if computes(operator, self._model.types[origin]):
+        if computes(self._converted.nodes[op], self._model.types[origin]):
             return True
-        if len(dtypes[0]) > 1:
+        if len(dtypes) > 1:
             return False  # one of several operators that give its outputs
         readers = [self._last_named(reader) for reader in self._converted.consumer_lists[op]]
         further = forward(self._model, [origin])
@@ -357,9 +359,10 @@ class _Pairing:
         axes = self.axes.get(other, SAME)
         if axes is None:
             return False
-        shapes = self._model.shape(one, 0), self._converted.shape(other, 0)
-        if shapes[0] is None or shapes[1] is None:
+        shape, converted_shape = self._model.shape(one, 0), self._converted.shape(other, 0)
+        if shape is None or converted_shape is None:
             return may_have_as_many_axes(self._converted.nodes[other], self._model.nodes[one])
-        return len(shapes[0]) == len(shapes[1]) and are_compatible(
-            shapes[0][1:], tuple(model_shape(shapes[1], axes)[1:])
-        )
+        if len(shape) != len(converted_shape):
+            return False
+        # The first axis is the batch.
+        return are_compatible(shape[1:], tuple(model_shape(converted_shape, axes)[1:]))

@@ -41,12 +41,12 @@ def corresponding_tensors(matched: MatchedGraphs) -> dict[Tensor, Tensor]:
         for i, j in enumerate(comparison.pair)
         if j >= 0 and j not in other_values and depths[0][i] == depths[1][j]
     }
-    tensors = {
-        (j, port): (i, port)
-        for j, i in partners.items()
-        for port in range(_common_outputs(comparison, i, j))
-        if port == 0 or j not in explainer.other_branches
-    }
+    tensors: dict[Tensor, Tensor] = {}
+    for j, i in partners.items():
+        count = _common_outputs(comparison, i, j)
+        if j in explainer.other_branches:
+            count = min(count, 1)  # the second output of a Merge is the number of its branch
+        tensors |= {(j, port): (i, port) for port in range(count)}
     for j, activations in _moved_activations(comparison, partners):
         moved = tensors.pop((j, 0))
         tensors |= {(activation, 0): moved for activation in activations}
@@ -71,15 +71,17 @@ def _loop_depths(index: GraphIndex) -> Counter[int]:
 
 def _scaled_constants(comparison: GraphComparison) -> set[int]:
     """The constants of the second graph that are those of the first with channels scaled."""
-    before, after = comparison.before.nodes, comparison.after.nodes
-    return {
-        j
-        for i, (j, evidence) in enumerate(
-            zip(comparison.pair, comparison.matched.evidence, strict=True)
-        )
-        if evidence == VALUES
-        and not is_rounded(before[i].attr["value"].tensor, after[j].attr["value"].tensor)
-    }
+    scaled = set()
+    for i, (j, evidence) in enumerate(
+        zip(comparison.pair, comparison.matched.evidence, strict=True)
+    ):
+        if evidence != VALUES:
+            continue
+        value = comparison.before.nodes[i].attr["value"].tensor
+        new_value = comparison.after.nodes[j].attr["value"].tensor
+        if not is_rounded(value, new_value):
+            scaled.add(j)
+    return scaled
 
 
 def _moved_activations(

@@ -13,6 +13,7 @@ from tfgraphwidget.graph.dtype_sizes import BYTES
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ARGUMENTS, CONSTANTS, HANDLES, WEIGHT_READS
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.tf_types import TensorShapeProto
 
@@ -37,13 +38,9 @@ def parameters(index: GraphIndex) -> Floats:
     for i, shape in _captured_variables(index).items():
         counts[i] = 0 if i in optimizer_slots else elements(shape, None)
     if not counts.any():
-        for i, kind in enumerate(index.types):
-            if (
-                kind in CONSTANTS
-                and index.dtypes(i)[:1]
-                and index.dtypes(i)[0] in _FLOATING
-                and index.shape(i, 0)
-            ):
+        for i in np.flatnonzero(of_type(index, CONSTANTS.__contains__)).tolist():
+            is_floating = bool(_FLOATING.intersection(index.dtypes(i)[:1]))
+            if is_floating and index.shape(i, 0):  # a scalar is no weight
                 counts[i] = elements(index.shape(i, 0), None)
     return counts
 
@@ -79,10 +76,9 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
         way = [i]
         while way:
             consumers = sorted(set(index.consumer_lists[way.pop()]))
-            user = next(
-                (op for op in consumers if fed[op] and not _APPLIES.fullmatch(index.types[op])),
-                None,
-            )
+            fed_consumers = (op for op in consumers if fed[op])
+            computing = (op for op in fed_consumers if not _APPLIES.fullmatch(index.types[op]))
+            user = next(computing, None)
             if user is not None:
                 user_of[i] = user
                 break

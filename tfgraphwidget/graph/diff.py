@@ -258,23 +258,28 @@ class Difference:
         explained = self.explained
         if not (explained or self.inside):
             return self
-        explained_details = {
-            (op.was, detail) for each in explained for op in each.changed for detail in op.details
-        }
-        changed = (
-            op._replace(
-                details=tuple(d for d in op.details if (op.was, d) not in explained_details)
-            )
-            for op in self.changed
-        )
-        functions = [(*each.functions_added, *each.functions_removed) for each in explained]
+        added, removed, functions = set[str](), set[str](), set[str]()
+        renamed = set[tuple[str, str]]()
+        explained_details = defaultdict[str, set[Detail]](set)  # by the op's name before
+        for explanation in explained:
+            added.update(explanation.added)
+            removed.update(explanation.removed)
+            renamed.update(explanation.renamed)
+            functions.update(explanation.functions_added, explanation.functions_removed)
+            for op in explanation.changed:
+                explained_details[op.was].update(op.details)
+        changed = []
+        for op in self.changed:
+            details = tuple(d for d in op.details if d not in explained_details[op.was])
+            if details:
+                changed.append(op._replace(details=details))
         inside = (each._replace(difference=each.difference.rest) for each in self.inside)
         return replace(
             self,
-            added=_without(self.added, (each.added for each in explained)),
-            removed=_without(self.removed, (each.removed for each in explained)),
-            changed=tuple(op for op in changed if op.details),
-            renamed=_without(self.renamed, (each.renamed for each in explained)),
+            added=_without(self.added, added),
+            removed=_without(self.removed, removed),
+            changed=tuple(changed),
+            renamed=_without(self.renamed, renamed),
             functions=self.functions._replace(
                 added=_without(self.functions.added, functions),
                 removed=_without(self.functions.removed, functions),
@@ -317,11 +322,10 @@ class Difference:
         both = [name for change in self.changed for name in (change.name, change.was)]
         both += [name for pair in self.renamed for name in pair]
         both += [each.path[0] for each in self.inside]
-        kinds = {"added": self.added, "removed": self.removed, "changed": both}
-        return {
-            kind: mask_of(index, (index.ids[n] for n in names if n in index.ids))
-            for kind, names in kinds.items()
-        }
+        masks = {}
+        for kind, names in (("added", self.added), ("removed", self.removed), ("changed", both)):
+            masks[kind] = mask_of(index, (index.ids[n] for n in names if n in index.ids))
+        return masks
 
     def marks(self, ops: int, *, is_after: bool) -> dict[str, int]:
         """The ops of one graph that differ, by the place in `DIFFERS` of how they do.
@@ -332,11 +336,11 @@ class Difference:
             ops: How many ops the graph has.
             is_after: Whether these are of the graph that the difference leads to.
         """
-        most = Counter(renamed_parts(*pair) for pair in self.renamed).most_common(1)
-        whole = most[0][0] if most and most[0][1] > ops / 2 else None
+        scopes = Counter(renamed_parts(*pair) for pair in self.renamed)
+        whole = {scope for scope, count in scopes.most_common(1) if count > ops / 2}
         kinds: dict[str, str] = {}
         for pair in self.renamed:
-            if renamed_parts(*pair) != whole:
+            if renamed_parts(*pair) not in whole:
                 kinds[pair[is_after]] = "renamed"
         for op in self.changed:
             kinds[op.name if is_after else op.was] = "changed"
@@ -406,76 +410,67 @@ class Difference:
         return f"versions: {', '.join(map(str, self.versions))}" if self.versions else ""
 
     def __repr__(self) -> str:
-        if not self:
-            whole = (
-                "which alone was compared; "
-                + editor_call("view.leave", "0")
-                + ", and compare again, for the whole graph"
-            )
-            equal = (
-                (f"No difference in {self.function!r}, " + whole + ".")
-                if self.function
-                else "No difference."
-            )
-            names = self.functions.renamed
-            notes = _item_lines("function renamed, equal otherwise", len(names), names)
-            lines = [equal, self.version_line, *(notes if names else ())]
-            return "\n".join(filter(None, lines))
-        unexplained = self.rest
-        groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
-            ("op added", unexplained.added, unexplained.added),
-            ("op removed", unexplained.removed, unexplained.removed),
-            ("op changed", unexplained.changed, unexplained.changed),
-            ("op renamed", unexplained.renamed, _moves(unexplained.renamed)),
-            ("value changed", self.values, self.values),
-            *(
-                (f"function {kind}", names, names)
-                for kind, names in zip(FunctionChanges._fields, unexplained.functions, strict=True)
-            ),
-            *(
-                (f"signature {kind}", names, names)
-                for kind, names in zip(SignatureChanges._fields, self.signatures, strict=True)
-            ),
-            *(
-                (f"asset {kind}", names, names)
-                for kind, names in zip(AssetChanges._fields, self.assets, strict=True)
-            ),
-        ]
-        first = [f"{' → '.join(self.between)}:"] if self.between else []
-        first += [self.version_line] if self.versions else []
-        first += map(str, self.explained)
-        rest = [
-            line
-            for title, items_found, items in groups
-            if items_found
-            for line in _item_lines(title, len(items_found), items)
-        ]
-        inside = [each for each in self.inside if each.difference.rest]
-        for path, difference in inside[:_MOST]:
-            rest += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
-        more = [f"in {len(inside) - _MOST:,} more functions"] if len(inside) > _MOST else []
-        lines = [*first, *rest, *more]
+        lines = self._lines() if self else self._lines_without_difference()
         if len(lines) > _MOST_LINES:
             left_out = len(lines) - _MOST_LINES + 1
             lines[_MOST_LINES - 1 :] = [f"and {left_out:,} more lines: .table() has all"]
         return "\n".join(lines)
 
+    def _lines_without_difference(self) -> list[str]:
+        """What is printed where nothing differs, with the notes."""
+        lines = ["No difference."]
+        if self.function:
+            alone = f"No difference in {self.function!r}, which alone was compared; "
+            fix = editor_call("view.leave", "0") + ", and compare again, for the whole graph."
+            lines = [alone + fix]
+        if self.versions:
+            lines.append(self.version_line)
+        return lines + _item_lines("function renamed, equal otherwise", self.functions.renamed)
 
-def _without(items: Iterable[_Item], groups: Iterable[Iterable[_Item]]) -> tuple[_Item, ...]:
-    """The items that are in none of the groups."""
-    in_a_group = {item for group in groups for item in group}
-    return tuple(item for item in items if item not in in_a_group)
+    def _lines(self) -> list[str]:
+        """What is printed of the differences."""
+        unexplained = self.rest
+        lines: list[str] = []
+        if self.between:
+            lines.append(f"{' → '.join(self.between)}:")
+        if self.versions:
+            lines.append(self.version_line)
+        lines += map(str, self.explained)
+        lines += _item_lines("op added", unexplained.added)
+        lines += _item_lines("op removed", unexplained.removed)
+        lines += _item_lines("op changed", unexplained.changed)
+        moves = _moves(unexplained.renamed)
+        lines += _item_lines("op renamed", moves, count=len(unexplained.renamed))
+        lines += _item_lines("value changed", self.values)
+        for kind, functions in zip(FunctionChanges._fields, unexplained.functions, strict=True):
+            lines += _item_lines(f"function {kind}", functions)
+        for kind, signatures in zip(SignatureChanges._fields, self.signatures, strict=True):
+            lines += _item_lines(f"signature {kind}", signatures)
+        for kind, assets in zip(AssetChanges._fields, self.assets, strict=True):
+            lines += _item_lines(f"asset {kind}", assets)
+        inside = [each for each in self.inside if each.difference.rest]
+        for path, difference in inside[:_MOST]:
+            lines += [f"in {' / '.join(path)}:", *repr(difference).splitlines()]
+        if len(inside) > _MOST:
+            lines.append(f"in {len(inside) - _MOST:,} more functions")
+        return lines
+
+
+def _without(items: Iterable[_Item], left_out: Collection[_Item]) -> tuple[_Item, ...]:
+    """The items but those that are left out."""
+    return tuple(item for item in items if item not in left_out)
 
 
 def _without_details(
     changed: Iterable[OpChange], kinds: Collection[DifferenceKind]
 ) -> tuple[OpChange, ...]:
     """The ops that differ by other details than those of some kinds, with these details."""
-    left = (
-        op._replace(details=tuple(d for d in op.details if _kind_of(d) not in kinds))
-        for op in changed
-    )
-    return tuple(op for op in left if op.details)
+    left = []
+    for op in changed:
+        details = tuple(detail for detail in op.details if _kind_of(detail) not in kinds)
+        if details:
+            left.append(op._replace(details=details))
+    return tuple(left)
 
 
 def _kind_of(detail: Detail) -> DifferenceKind | None:
@@ -507,19 +502,31 @@ def renamed_parts(before: str, after: str) -> tuple[str, str]:
 
 def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Renamings as people see them: a scope that was renamed is one."""
-    count: Counter[tuple[str, str]] = Counter()
-    for before, after in renamed:
-        count[renamed_parts(before, after)] += 1
-    return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
+    counts = Counter(renamed_parts(before, after) for before, after in renamed)
+    moves = []
+    for (before, after), count in counts.items():
+        ops = f" ({count:,} ops)" if count > 1 else ""
+        moves.append(f"{before} → {after}{ops}")
+    return tuple(moves)
 
 
-def _item_lines(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
-    kind, _, rest = title.partition(" ")
-    yield f"{count:,} {kind}{'s' if count > 1 else ''} {rest}"
+def _item_lines(title: str, items: Sequence[object], count: int | None = None) -> list[str]:
+    """The first items below a line that counts them, or says `count` where one item represents
+    several; no line without items.
+    """
+    if not items:
+        return []
+    count = len(items) if count is None else count
+    noun, _, rest = title.partition(" ")
+    plural = "s" if count > 1 else ""
+    lines = [f"{count:,} {noun}{plural} {rest}"]
     for item in items[:_MOST]:
-        yield f"    {' → '.join(item) if type(item) is tuple else item}"
+        # A renaming is a plain tuple; a named one has a text of its own.
+        text = " → ".join(item) if type(item) is tuple else item
+        lines.append(f"    {text}")
     if len(items) > _MOST:
-        yield f"    and {len(items) - _MOST:,} more"
+        lines.append(f"    and {len(items) - _MOST:,} more")
+    return lines
 
 
 def difference(
@@ -570,19 +577,17 @@ def _version_details(before: GraphIndex, after: GraphIndex) -> tuple[Detail, ...
     one, other = before.extras.versions(), after.extras.versions()
     if one is None or other is None or one == other or is_converted(before) != is_converted(after):
         return ()
-    pairs = {
-        "producer": (one.producer, other.producer),
-        "min_consumer": (
-            max(one.min_consumer, FUNCTIONS_CONSUMER),
-            max(other.min_consumer, FUNCTIONS_CONSUMER),
-        ),
-        "bad_consumers": (one.bad_consumers, other.bad_consumers),
-    }
-    return tuple(
-        Detail(what, *map(_version_text, pair))
-        for what, pair in pairs.items()
-        if pair[0] != pair[1]
-    )
+    min_consumer = max(one.min_consumer, FUNCTIONS_CONSUMER)
+    other_min_consumer = max(other.min_consumer, FUNCTIONS_CONSUMER)
+    details = []
+    for what, was, now in (
+        ("producer", one.producer, other.producer),
+        ("min_consumer", min_consumer, other_min_consumer),
+        ("bad_consumers", one.bad_consumers, other.bad_consumers),
+    ):
+        if was != now:
+            details.append(Detail(what, _version_text(was), _version_text(now)))
+    return tuple(details)
 
 
 def _version_text(version: object) -> str:
@@ -605,24 +610,23 @@ def asset_changes(before: Assets, after: Assets) -> AssetChanges:
     >>> asset_changes({"a.txt": Asset("1/a.txt", b"1")}, {"a.txt": Asset("2/a.txt", b"2")}).changed
     ('a.txt',)
     """
+    both = [name for name in before if name in after]
     removed = [name for name in before if name not in after]
     added = [name for name in after if name not in before]
-    moves: list[tuple[str, str]] = []
+    renamed: dict[str, str] = {}
     for name in removed:
         digest = before[name].digest
-        same = next(
-            (other for other in added if digest is not None and after[other].digest == digest), None
-        )
+        if digest is None:
+            continue
+        same = next((other for other in added if after[other].digest == digest), None)
         if same is not None:
             added.remove(same)
-            moves.append((name, same))
+            renamed[name] = same
     return AssetChanges(
         added=tuple(added),
-        removed=tuple(name for name in removed if name not in dict(moves)),
-        changed=tuple(
-            name for name in before if name in after and before[name].digest != after[name].digest
-        ),
-        renamed=tuple(moves),
+        removed=tuple(name for name in removed if name not in renamed),
+        changed=tuple(name for name in both if before[name].digest != after[name].digest),
+        renamed=tuple(renamed.items()),
     )
 
 
@@ -641,34 +645,46 @@ def signature_changes(
         What differs in `after`. One that has another name alone, with the same keys of the same
         tensors, is renamed.
     """
-
-    def details(was: Signature, now: Signature) -> tuple[Detail, ...]:
-        old, new = _tensors(was), _tensors(now)
-        return tuple(
-            Detail(key, old.get(key, ""), new.get(key, ""))
-            for key in {**old, **new}
-            if key not in old
-            or key not in new
-            or (renamed is not None and _new_name(old[key], renamed) != new[key])
-        )
-
     old = {signature.name: signature for signature in before}
     new = {signature.name: signature for signature in after}
     removed = [name for name in old if name not in new]
     added = [name for name in new if name not in old]
-    moves: list[tuple[str, str]] = []
+    moves: dict[str, str] = {}
     for name in removed:
-        same = next((other for other in added if not details(old[name], new[other])), None)
-        if same is not None:
-            added.remove(same)
-            moves.append((name, same))
-    pairs = ((name, details(old[name], new[name])) for name in old if name in new)
+        for other in added:
+            if not _signature_details(old[name], new[other], renamed):
+                added.remove(other)
+                moves[name] = other
+                break
+    changed = []
+    for name, signature in old.items():
+        if name in new:
+            details = _signature_details(signature, new[name], renamed)
+            if details:
+                changed.append(SignatureChange(name, details))
     return SignatureChanges(
         added=tuple(added),
-        removed=tuple(name for name in removed if name not in dict(moves)),
-        changed=tuple(SignatureChange(name, changes) for name, changes in pairs if changes),
-        renamed=tuple(moves),
+        removed=tuple(name for name in removed if name not in moves),
+        changed=tuple(changed),
+        renamed=tuple(moves.items()),
     )
+
+
+def _signature_details(
+    was: Signature, now: Signature, renamed: Mapping[str, str] | None
+) -> tuple[Detail, ...]:
+    """The keys that only one of two signatures has, and those of other tensors where `renamed` says
+    which ops are the same.
+    """
+    old, new = _tensors(was), _tensors(now)
+    details = []
+    for key in {**old, **new}:
+        is_same = key in old and key in new
+        if is_same and renamed is not None:
+            is_same = _new_name(old[key], renamed) == new[key]
+        if not is_same:
+            details.append(Detail(key, old.get(key, ""), new.get(key, "")))
+    return tuple(details)
 
 
 def _tensors(signature: Signature) -> dict[str, str]:
@@ -703,18 +719,13 @@ class GraphComparison:
         self._bodies = bodies
         self._compared = set() if compared is None else compared
         self._assets = assets
-        # The digests of asset files by the paths that constants hold.
-        self._digests = tuple(
-            {asset.path.encode(): asset.digest for asset in each.values()} for each in assets
-        )
+        self._digests = tuple(map(_digests_by_path, assets))
         # Ops of `after` and the attributes that name compared functions.
         self._entered: set[tuple[int, str]] = set()
-        pairs = (
-            (name, self.after.names[j])
-            for name, j in zip(self.before.names, self.pair, strict=True)
-            if j >= 0
-        )
-        self.renamed = {was: name for was, name in pairs if was != name}
+        self.renamed = {}
+        for was, j in zip(self.before.names, self.pair, strict=True):
+            if j >= 0 and was != self.after.names[j]:
+                self.renamed[was] = self.after.names[j]
         self._arguments = frozenset(
             (self.before.ids[was], self.after.ids[name])
             for was, name in self.arguments.items()
@@ -727,16 +738,16 @@ class GraphComparison:
         Args:
             whole_library: Whether functions that no op calls are compared too.
         """
-        there = set(self.pair)
+        paired = set(self.pair)
+        added = tuple(name for j, name in enumerate(self.after.names) if j not in paired)
+        removed = tuple(self.before.names[i] for i, j in enumerate(self.pair) if j < 0)
         inside = tuple(self._inside())
         changed = tuple(self.changed_ops())  # after `inside`: those that call compared functions
         renamed = [p for p in self.renamed.items() if not self._is_numbered_argument(p)]
         explainer = Explainer(self.matched, changed, self._arguments, self._readers)
         return Difference(
-            added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
-            removed=tuple(
-                name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0
-            ),
+            added=added,
+            removed=removed,
             changed=changed,
             explained=explainer.explanations(),
             pairs=tuple(self._pairs()),
@@ -767,9 +778,9 @@ class GraphComparison:
         if self._bodies is None or not (self.before.functions and self.after.functions):
             return
         for i, j in enumerate(self.pair):
-            references = (
-                called_functions(self.after.nodes[j], self.after.functions) if j >= 0 else ()
-            )
+            if j < 0:
+                continue
+            references = called_functions(self.after.nodes[j], self.after.functions)
             if not references:
                 continue
             functions_after = {reference.label: reference for reference in references}
@@ -853,16 +864,14 @@ class GraphComparison:
             # A call takes results by their places: their names have those of scopes in them.
             before = dict(zip(after, before.values(), strict=True))
         for key in sorted(before.keys() | after.keys()):
-            op, colon, rest = before[key].partition(":") if key in before else ("", "", "")
-            old, new = f"{renamed.get(op, op)}{colon}{rest}", after.get(key, "")
+            old, new = _new_name(before.get(key, ""), renamed), after.get(key, "")
             if old != new:
                 yield OpChange(key, key, (Detail("result", old, new),))
 
     def changed_ops(self) -> Iterator[OpChange]:
         """The ops that both have and that are not the same, in the order of `after`."""
-        for j, i in report_each(
-            sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"
-        ):
+        pairs = sorted((j, i) for i, j in enumerate(self.pair) if j >= 0)
+        for j, i in report_each(pairs, "Comparing"):
             a, b = self.before.nodes[i], self.after.nodes[j]
             is_same_node = a is b or (a.name == b.name and a == b)
             # By the names that it has, such an op may read what is another op now.
@@ -983,11 +992,9 @@ class GraphComparison:
         both = frozenset() if self.before.extras is self.after.extras else before & after
         only_before = _by_digest(before - after, one)
         only_after = _by_digest(after - before, other)
-        renamed = {
-            was: now
-            for digest, names in only_before.items()
-            for was, now in zip(names, only_after.get(digest, ()), strict=False)
-        }
+        renamed: dict[str, str] = {}
+        for digest, names in only_before.items():
+            renamed |= zip(names, only_after.get(digest, ()), strict=False)
         changed = [name for name in both if one.function(name) != other.function(name)]
         return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()) - self.before.functions)),
@@ -995,6 +1002,11 @@ class GraphComparison:
             changed=tuple(sorted(changed)),
             renamed=tuple(sorted(renamed.items())),
         )
+
+
+def _digests_by_path(assets: Assets) -> dict[bytes, bytes | None]:
+    """The digests of asset files by the paths that constants hold."""
+    return {asset.path.encode(): asset.digest for asset in assets.values()}
 
 
 def _results_of(function: FunctionDef, body: CalledBody) -> dict[str, str]:

@@ -12,19 +12,18 @@ from tfgraphwidget.naming import split_tensor
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:
     """(op, port) of each name; ANY_PORT for an op's name, which represents every tensor of it."""
-    ports = (
-        (name, traversal.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names
-    )
-    return [(index.op(name), traversal.ANY_PORT if port is None else port) for name, port in ports]
+    tensors = []
+    for name in names:
+        port = None if name in index.ids else split_tensor(name)[1]
+        tensors.append((index.op(name), traversal.ANY_PORT if port is None else port))
+    return tensors
 
 
 def consumers_of(index: GraphIndex, tensors: list[tuple[int, int]]) -> list[int]:
     """The ops that read the tensors; of an op's name (ANY_PORT) the op itself."""
-    one = [t for t in tensors if t[1] != traversal.ANY_PORT]
-    return [
-        *(op for op, port in tensors if port == traversal.ANY_PORT),
-        *traversal.consumers_of(index, one).tolist(),
-    ]
+    ops = [op for op, port in tensors if port == traversal.ANY_PORT]
+    of_one_port = [tensor for tensor in tensors if tensor[1] != traversal.ANY_PORT]
+    return [*ops, *traversal.consumers_of(index, of_one_port).tolist()]
 
 
 def check_ports(index: GraphIndex, names: Iterable[str]) -> None:

@@ -251,6 +251,11 @@ class _Side:
                         self.causes[source] = self.causes.get(op, COMPUTED)
                         stack.append(source)
 
+    def ops_of(self, change: str) -> tuple[str, ...]:
+        """The names of the ops without a pair that a change explains, in graph order."""
+        ops = sorted(op for op, cause in self.causes.items() if cause == change)
+        return tuple(self.index.names[op] for op in ops)
+
     def functions_of(self, change: str) -> dict[str, None]:
         """The functions that ops call which a change explains, or calls that were inlined, and that
         no op calls which is not explained.
@@ -264,11 +269,11 @@ class _Side:
         called = index.reachable_functions(remaining)
         # A library that inlining leaves empty has no functions either that no op called; nor has
         # that of a frozen graph.
-        functions: Iterable[str] = (
-            sorted(index.functions)
-            if change in (INLINED, CONVERTED, FROZEN)
-            else index.reachable_functions(nodes)
-        )
+        functions: Iterable[str]
+        if change in (INLINED, CONVERTED, FROZEN):
+            functions = sorted(index.functions)
+        else:
+            functions = index.reachable_functions(nodes)
         return {name: None for name in functions if name not in called}
 
     def to_the_other(self, tensor: Tensor) -> Tensor:
@@ -278,10 +283,6 @@ class _Side:
     def _hands_on(self, op: int) -> bool:
         """Whether an op hands on its tensors."""
         return self.index.types[op] in IDENTITY | {"IdentityN"}
-
-    def _is_end(self, op: int) -> bool:
-        """Whether an op hands on a tensor that no other op consumes."""
-        return self._hands_on(op) and not self.index.consumer_lists[op]
 
     def outputs(self) -> set[Tensor]:
         """The tensors that ops give which no other consumes, past those that hand them on."""
@@ -297,41 +298,51 @@ class _Side:
 
     def explain_inlined(self, other: _Side) -> None:
         """What is in place of calls of the other graph, and what hands on what they gave."""
-        names, types = self.index.names, self.index.types
         if not (self.inlined.has_bodies or other.inlined.has_bodies):
             return
-        results = {
-            other.to_the_other(other.origin_of(tensor))
-            for name in other.inlined.helpers & other.index.ids.keys()
-            for tensor in other.read(other.index.ids[name])
-        }
-        results |= {
-            other.to_the_other(other.origin_of(other.index.tensor(name)))
-            for name in other.inlined.results
-        }
-        outputs = other.outputs()
+        results, outputs = other.call_results(), other.outputs()
         stack = [
             op
             for op in np.flatnonzero(self.unpaired).tolist()
-            if (names[op] in self.inlined.helpers and types[op] in IN_PLACE_OF_CALLS)
-            or (names[op] in self.inlined.bodies and types[op] == "NoOp")
-            or self._only_orders(op)
-            or (self._hands_on(op) and {self.origin_of(t) for t in self.read(op)} <= results)
-            or (self._is_end(op) and self.to_the_other(self.origin_of((op, 0))) in outputs)
+            if self._is_made_by_inlining(op, results, outputs)
         ]
         self.causes |= dict.fromkeys(stack, INLINED)
         while stack:
             for source in self.index.input_lists[stack.pop()]:
-                hands_on = types[source] in IDENTITY | SWITCH | {"IdentityN"}
+                if not self.unpaired[source] or source in self.causes:
+                    continue
+                hands_on = self.index.types[source] in IDENTITY | SWITCH | {"IdentityN"}
                 consumers = self.index.consumer_lists[source]
-                if (
-                    hands_on
-                    and self.unpaired[source]
-                    and source not in self.causes
-                    and all(consumer in self.causes for consumer in consumers)
-                ):
+                if hands_on and all(consumer in self.causes for consumer in consumers):
                     self.causes[source] = INLINED
                     stack.append(source)
+
+    def call_results(self) -> set[Tensor]:
+        """The tensors of the other graph that are what inlined calls, or the function that is the
+        whole graph, gave here.
+        """
+        tensors = [self.index.tensor(name) for name in self.inlined.results]
+        for name in self.inlined.helpers & self.index.ids.keys():
+            tensors += self.read(self.index.ids[name])
+        return {self.to_the_other(self.origin_of(tensor)) for tensor in tensors}
+
+    def _is_made_by_inlining(self, op: int, results: set[Tensor], outputs: set[Tensor]) -> bool:
+        """Whether an op without a pair is in the place of a call of the other graph, only orders
+        others, hands on `results` of calls there, or one of its `outputs` that no op consumes.
+        """
+        name, op_type = self.index.names[op], self.index.types[op]
+        if name in self.inlined.helpers and op_type in IN_PLACE_OF_CALLS:
+            return True
+        if name in self.inlined.bodies and op_type == "NoOp":
+            return True
+        if self._only_orders(op):
+            return True
+        if not self._hands_on(op):
+            return False
+        if {self.origin_of(tensor) for tensor in self.read(op)} <= results:
+            return True
+        is_end = not self.index.consumer_lists[op]
+        return is_end and self.to_the_other(self.origin_of((op, 0))) in outputs
 
     def is_from_call(self, op: int) -> bool:
         """Whether an op is of a function that was inlined, or took the place of its call."""
@@ -350,7 +361,8 @@ class _Side:
         """Whether others only wait for an op, or it is what TensorFlow leaves of an input."""
         if self.index.consumer_lists[op]:
             return False
-        op_type, is_waited_for = self.index.types[op], bool(self.index.control_consumer_lists[op])
+        op_type = self.index.types[op]
+        is_waited_for = bool(self.index.control_consumer_lists[op])
         is_left = op_type in PLACEHOLDERS and self.index.names[op].startswith(UNUSED_INPUT)
         return is_left or (is_waited_for and op_type in IN_PLACE_OF_CALLS)
 
@@ -419,14 +431,13 @@ class Explainer:
         with the same dtype and shape.
         """
         before, after = self._before.index, self._after.index
-        return {
-            i
-            for i, j in enumerate(self._before.pair)
-            if j >= 0
-            and before.types[i] in old_kinds
-            and after.types[j] in kinds
-            and _dtype_and_shape(before.nodes[i]) == _dtype_and_shape(after.nodes[j])
-        }
+        ops = set()
+        for i, j in enumerate(self._before.pair):
+            if j < 0 or before.types[i] not in old_kinds or after.types[j] not in kinds:
+                continue
+            if _dtype_and_shape(before.nodes[i]) == _dtype_and_shape(after.nodes[j]):
+                ops.add(i)
+        return ops
 
     def explanations(self) -> tuple[Explanation, ...]:
         """What is explained, by change; all else is a difference of its own."""
@@ -455,17 +466,14 @@ class Explainer:
         before, after = self._before.index, self._after.index
         for change in self._changed:
             i, j = before.ids[change.was], after.ids[change.name]
-            details = [d for d in change.details if (change.was, d) not in self._causes]
-            was, now = before.types[i], after.types[j]
-            if (
-                now in CONSTANTS
-                and was not in CONSTANTS | HANDLES
-                and len(details) == len(change.details)
-                and self._before.weights[i]
-                and is_value_of(before, i, after.nodes[j])
-            ):
+            if after.types[j] not in CONSTANTS or before.types[i] in CONSTANTS | HANDLES:
+                continue
+            details = [(change.was, detail) for detail in change.details]
+            if any(detail in self._causes for detail in details):
+                continue
+            if self._before.weights[i] and is_value_of(before, i, after.nodes[j]):
                 computed.add(i)
-                self._causes |= {(change.was, detail): COMPUTED for detail in details}
+                self._causes |= dict.fromkeys(details, COMPUTED)
         return computed
 
     def _explain_converted(self) -> None:
@@ -482,7 +490,7 @@ class Explainer:
                 unneeded = explained & ~backward(side.index, paired) & ~is_fed
                 self._unneeded = np.flatnonzero(unneeded).tolist()
                 passes_on = of_type(side.index, IN_PLACE_OF_CALLS.__contains__)
-                explained &= backward(side.index, paired) | ~is_fed | passes_on
+                explained = explained & (backward(side.index, paired) | ~is_fed | passes_on)
             side.causes |= dict.fromkeys(np.flatnonzero(explained).tolist(), CONVERTED)
         for change in self._changed:
             for detail in change.details:
@@ -501,10 +509,7 @@ class Explainer:
 
     def _explanation(self, change: str) -> Explanation | None:
         """All that a change explains."""
-        added, removed = (
-            tuple(side.index.names[op] for op in sorted(side.causes) if side.causes[op] == change)
-            for side in (self._after, self._before)
-        )
+        added, removed = self._after.ops_of(change), self._before.ops_of(change)
         changed = []
         for op in self._changed:
             details = tuple(d for d in op.details if self._causes.get((op.was, d)) == change)
@@ -514,14 +519,16 @@ class Explainer:
         if not (added or removed or changed or renamed):
             return None
         explanation = Explanation(
-            change, "", added, removed, tuple(changed), renamed, *self._functions(change)
+            change,
+            "",
+            added,
+            removed,
+            tuple(changed),
+            renamed,
+            functions_added=tuple(self._after.functions_of(change)),
+            functions_removed=tuple(self._before.functions_of(change)),
         )
         return explanation._replace(sentence=self._sentence(explanation))
-
-    def _functions(self, change: str) -> Iterator[tuple[str, ...]]:
-        """The functions that only ops which a change or inlining explains call: before, after."""
-        for side in (self._after, self._before):
-            yield tuple(side.functions_of(change))
 
     def _renamed_by(self, change: str) -> Iterator[tuple[str, str]]:
         """The ops that have other names by a change."""
@@ -586,27 +593,21 @@ class Explainer:
                 }
                 which = " and ".join(sorted(attributes, reverse=True))  # shared_name first
                 return f"other names of state: {number} with another {which}"
-        one, several = "op that hands a tensor on was", "ops that hand a tensor on were"
-        texts = (
-            f"{len(names):,} {one if len(names) == 1 else several} {what}"
-            + (f": {names_text(names)}" if len(names) <= MOST_NAMES else "")
-            for names, what in ((explanation.removed, "removed"), (explanation.added, "added"))
-            if names
-        )
-        return "; ".join(texts)
+        return _identities_sentence(explanation)
 
     def _converted_sentence(self) -> str:
-        counts = [
-            len(side.causes) + sum(not is_alone for is_alone in side.unpaired.tolist())
-            for side in (self._before, self._after)
-        ]
         pairs = sum(j >= 0 for j in self._before.pair)
-        is_made_after = is_converted(self._after.inlined.index)
-        counts[0 if is_made_after else 1] -= len(self._unneeded)
+        count, new_count = len(self._before.index), len(self._after.index)
+        if is_converted(self._after.inlined.index):
+            count -= len(self._unneeded)
+            unneeded = self._unneeded_text("left out")
+        else:
+            new_count -= len(self._unneeded)
+            unneeded = self._unneeded_text("added")
+        give = "gives" if pairs == 1 else "give"
         return (
-            f"converted: {count_text(counts[0], 'op')} became {counts[1]:,}, of which "
-            f"{pairs:,} give{'s' if pairs == 1 else ''} the same tensor"
-            + self._unneeded_text("left out" if is_made_after else "added")
+            f"converted: {count_text(count, 'op')} became {new_count:,}, of which "
+            f"{pairs:,} {give} the same tensor{unneeded}"
         )
 
     def _inlined_sentence(self) -> str:
@@ -618,20 +619,20 @@ class Explainer:
             texts.append("a graph became the body of a function")
         count, new_count = len(before.calls), len(after.calls)
         if count:
-            are = "call of a function became its body" if count == 1 else ""
-            are = are or "calls of functions became their bodies"
-            texts.append(f"inlined: {count:,} {are}")
+            one, several = (
+                "call of a function became its body",
+                "calls of functions became their bodies",
+            )
+            texts.append(f"inlined: {count:,} {one if count == 1 else several}")
         if new_count:
             are = "call of a function" if new_count == 1 else "calls of functions"
             texts.append(f"called: parts of the graph became {new_count:,} {are}")
-        for side, which in ((before, 1), (after, 2)):
-            if side.loops:
-                is_one = side.loops == 1
-                kind = "loop or conditional" if is_one else "loops and conditionals"
-                texts.append(
-                    f"{side.loops:,} {kind} became {'one' if is_one else 'those'} of "
-                    f"TensorFlow {which}"
-                )
+        for side, version in ((before, 1), (after, 2)):
+            if side.loops == 1:
+                texts.append(f"1 loop or conditional became one of TensorFlow {version}")
+            elif side.loops:
+                kind = "loops and conditionals"
+                texts.append(f"{side.loops:,} {kind} became those of TensorFlow {version}")
         return "; ".join(texts)
 
     def _frozen_sentence(self) -> str:
@@ -682,9 +683,8 @@ class Explainer:
                 if cause is not None:
                     self.same_tensors[now[0]] = was[0]
                 return cause
-        return self._cause_of_other_identity(was[0], now[0]) or self._cause_of_equal_constant(
-            was[0][0], now[0][0]
-        )
+        cause = self._cause_of_other_identity(was[0], now[0])
+        return cause or self._cause_of_equal_constant(was[0][0], now[0][0])
 
     def _cause_of_equal_constant(self, was: int, now: int) -> str | None:
         """An optimizer leaves one of equal constants, which all read that read one of them."""
@@ -778,31 +778,30 @@ class Explainer:
         """Whether a layer has taken up the scales and shifts after it: it gives the same with those
         that are left, as far as the values of weights are known.
         """
+        before, after = self._before, self._after
         try:
-            one, other = (
-                scaled_layer(side.index, side.layers, tensor, read)
-                for side, tensor, read in zip(
-                    (self._before, self._after), tensors, self._readers, strict=True
-                )
-            )
+            old = scaled_layer(before.index, before.layers, tensors[0], self._readers[0])
+            new = scaled_layer(after.index, after.layers, tensors[1], self._readers[1])
         except UnknownValue:
-            has_shift = {self._after.index.types[op] for op in now} & CHANNEL_SHIFTS
-            has_shift |= {self._before.index.types[op] for op in was} & CHANNEL_SHIFTS
-            self._has_unknown_values |= bool(has_shift)
-            return bool(has_shift) and self._has_other_kernel(layer)
-        return agree(one, other)
+            types = {before.index.types[op] for op in was}
+            types |= {after.index.types[op] for op in now}
+            if types.isdisjoint(CHANNEL_SHIFTS):
+                return False
+            self._has_unknown_values = True
+            return self._has_other_kernel(layer)
+        return agree(old, new)
 
     def _has_other_kernel(self, layer: int) -> bool:
         """Whether a layer has other weights: else its batch norm was left out, not folded."""
         before, after = self._before, self._after
         kernels, new_kernels = before.kernels(layer), after.kernels(before.pair[layer])
-        return any(
-            before.pair[old] != new
-            or before.index.types[old] not in CONSTANTS
-            or after.index.types[new] not in CONSTANTS
-            or _value_of(before.index.nodes[old]) != _value_of(after.index.nodes[new])
-            for old, new in zip(kernels, new_kernels, strict=False)
-        )
+        for old, new in zip(kernels, new_kernels, strict=False):
+            are_constants = {before.index.types[old], after.index.types[new]} <= CONSTANTS
+            if before.pair[old] != new or not are_constants:
+                return True
+            if _value_of(before.index.nodes[old]) != _value_of(after.index.nodes[new]):
+                return True
+        return False
 
     def _cause_of_type(self, i: int, j: int, detail: Detail) -> str | None:
         if i in self._weights or self._reads_weight(i, j):
@@ -888,10 +887,8 @@ class Explainer:
         waited_for = side.index.ids[detail.after or detail.before]
         if waited_for in side.causes:
             return side.causes[waited_for]
-        is_no_op = self._is_inlined and "NoOp" in {
-            side.index.types[waited_for],
-            before.index.types[i],
-        }
+        types = {side.index.types[waited_for], before.index.types[i]}
+        is_no_op = self._is_inlined and "NoOp" in types
         is_from_call = before.is_from_call(i) or after.is_from_call(j)
         if is_no_op or (is_from_call and side.is_without_effect(waited_for)):
             return INLINED  # TensorFlow keeps the order of what it inlines by other edges
@@ -908,23 +905,40 @@ class Explainer:
         return any(self._before.origin(t) in self._weights for t in self._before.read(i)[:1])
 
 
+def _identities_sentence(explanation: Explanation) -> str:
+    """How many ops that hand a tensor on only one graph has, and which if they are few."""
+    texts = []
+    for names, what in ((explanation.removed, "removed"), (explanation.added, "added")):
+        if not names:
+            continue
+        ops = (
+            "op that hands a tensor on was" if len(names) == 1 else "ops that hand a tensor on were"
+        )
+        text = f"{len(names):,} {ops} {what}"
+        texts.append(f"{text}: {names_text(names)}" if len(names) <= MOST_NAMES else text)
+    return "; ".join(texts)
+
+
 def _computed_sentence(explanation: Explanation) -> str:
     """How many ops became constants, and how many only these needed."""
     count, removed = len(explanation.changed), len(explanation.removed)
-    became = "op became the constant that it gives" if count == 1 else ""
-    sentence = f"computed: {count:,} {became or 'ops became the constants that they give'}"
-    left_out = "op that only these need was" if removed == 1 else "ops that only these need were"
-    return sentence + (f"; {removed:,} {left_out} left out" if removed else "")
+    one, several = "op became the constant that it gives", "ops became the constants that they give"
+    sentence = f"computed: {count:,} {one if count == 1 else several}"
+    if removed:
+        needed = "op that only these need was" if removed == 1 else "ops that only these need were"
+        sentence += f"; {removed:,} {needed} left out"
+    return sentence
 
 
 def _merged_sentence(explanation: Explanation) -> str:
     """How many ops read another constant, and how many of these only one graph has."""
     count = len(explanation.changed)
-    reads = "op reads another constant that is equal" if count == 1 else ""
-    texts = [f"{count:,} {reads or 'ops read another constant that is equal'}"]
+    read = "op reads" if count == 1 else "ops read"
+    texts = [f"{count:,} {read} another constant that is equal"]
     for names, what in ((explanation.removed, "removed"), (explanation.added, "added")):
-        were = "constant was" if len(names) == 1 else "constants were"
-        texts += [f"{len(names):,} {were} {what}"] if names else []
+        if names:
+            were = "constant was" if len(names) == 1 else "constants were"
+            texts.append(f"{len(names):,} {were} {what}")
     return f"equal constants: {'; '.join(texts)}"
 
 

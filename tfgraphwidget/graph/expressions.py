@@ -15,11 +15,9 @@ def function_expression(function: Callable[..., object]) -> str:
     That is so for closures, for lambdas whose source is not available, and for callable objects.
     """
     code = getattr(function, "__code__", None)
-    if (
-        code is None
-        or code.co_freevars
-        or "<locals>" in function.__qualname__.removesuffix("<locals>.<lambda>")
-    ):
+    if code is None or code.co_freevars:
+        return ""
+    if "<locals>" in function.__qualname__.removesuffix("<locals>.<lambda>"):
         return ""
     if function.__name__ != "<lambda>":
         return function.__name__
@@ -33,11 +31,8 @@ def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
-    lambdas = [
-        n
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)
-    ]
+    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    lambdas = [node for node in lambdas if _is_source_of(node, function.__code__)]
     return lambdas[0] if len({ast.dump(node) for node in lambdas}) == 1 else None
 
 
@@ -47,10 +42,12 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
     """
     if node.lineno != code.co_firstlineno:
         return False
-    inner = list(ast.walk(node))
-    names = {n.id for n in inner if isinstance(n, ast.Name)} | {
-        n.attr for n in inner if isinstance(n, ast.Attribute)
-    }
+    names = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            names.add(inner.attr)
     body = node.body
     spans = set(getattr(code, "co_positions", tuple)())  # Python 3.10 has none
     place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)

@@ -306,9 +306,8 @@ class _Flattening:
         self._nodes.append(_result(node, returns, waits, dtypes))
         self._helpers.add(node.name)
         if not waits or self._only is not None:
-            self._forwarded |= {
-                as_input(node.name, port): text for port, text in enumerate(returns)
-            }
+            for port, text in enumerate(returns):
+                self._forwarded[as_input(node.name, port)] = text
 
     def _bypass_results(self, keep: Collection[str]) -> None:
         """Let all read what IdentityN ops of calls read; remove ops that no output then needs."""
@@ -318,12 +317,11 @@ class _Flattening:
                     text = self._forwarded[text]  # noqa: PLW2901
                 node.input[slot] = text
         by_name = {node.name: node for node in self._nodes}
-        needed = set(
-            walk_from(
-                by_name.keys() & set(keep),
-                lambda name: (split_input(text)[0] for text in by_name[name].input),
-            )
-        )
+
+        def sources(name: str) -> Iterable[str]:
+            return (split_input(text)[0] for text in by_name[name].input)
+
+        needed = set(walk_from(by_name.keys() & set(keep), sources))
         self._nodes = [node for node in self._nodes if node.name in needed]
 
     def _new_op(
@@ -451,12 +449,11 @@ class _Flattening:
         not_done = self._new_op(
             "Identity", f"{scope}/others_done", [pivots[0], others_done], T=DT_BOOL
         )
-        merged = [
-            self._new_op("Merge", f"{scope}/merge_{k}", [*pair], T=dtype, count=2)
-            for k, (*pair, dtype) in enumerate(
-                zip(others, returns, node.attr["Tout"].list.type, strict=True)
-            )
-        ]
+        merged = []
+        results = zip(others, returns, node.attr["Tout"].list.type, strict=True)
+        for k, (other, own, dtype) in enumerate(results):
+            merge = self._new_op("Merge", f"{scope}/merge_{k}", [other, own], T=dtype, count=2)
+            merged.append(merge)
         both = self._new_op("Merge", f"{scope}/merge", [not_done, done], T=DT_BOOL, count=2)
         return merged, f"^{both}"
 
@@ -493,24 +490,20 @@ class _Flattening:
         ]
         varying = [k for k, dtype in enumerate(types) if dtype != DT_RESOURCE]
         nexts = {k: self._free(f"{node.name}/next_{k}") for k in varying}
-        merges = {
-            k: self._new_op(
-                "Merge", f"{node.name}/merge_{k}", [enters[k], nexts[k]], T=types[k], count=2
-            )
-            for k in varying
-        }
+        merges: dict[int, str] = {}
+        for k in varying:
+            inputs = [enters[k], nexts[k]]
+            merges[k] = self._new_op("Merge", f"{node.name}/merge_{k}", inputs, T=types[k], count=2)
         first = varying[0]
         arguments = [merges.get(k, enters[k]) for k in range(len(types))]
         (decision,), effects = self._inline(
             node, condition, arguments, [f"^{merges[first]}"], f"{node.name}/cond"
         )
         loop_condition = self._new_op("LoopCond", f"{node.name}/loop_cond", [decision, *effects])
-        switches = {
-            k: self._new_op(
-                "Switch", f"{node.name}/switch_{k}", [merge, loop_condition], T=types[k]
-            )
-            for k, merge in merges.items()
-        }
+        switches: dict[int, str] = {}
+        for k, merge in merges.items():
+            inputs = [merge, loop_condition]
+            switches[k] = self._new_op("Switch", f"{node.name}/switch_{k}", inputs, T=types[k])
         pivot = self._new_op(
             "Identity", f"{node.name}/pivot", [as_input(switches[first], 1)], T=types[first]
         )

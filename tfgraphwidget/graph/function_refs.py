@@ -16,6 +16,9 @@ class FunctionRef(NamedTuple):
     function: str
 
 
+_LATER_LABELS = ("cond", "else_branch")
+
+
 def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[FunctionRef, ...]:
     """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its
     condition, and what an If does before what it does else.
@@ -30,14 +33,11 @@ def called_functions(node: NodeDef, functions: Collection[str]) -> tuple[Functio
         if kind == "func":
             references.append(FunctionRef(label, value.func.name))
         elif kind == "list":
-            references += [
-                FunctionRef(f"{label}[{k}]", function.name)
-                for k, function in enumerate(value.list.func)
-            ]
-    in_library = (called for called in references if called.function in functions)
-    return tuple(
-        sorted(in_library, key=lambda called: (called.label in {"cond", "else_branch"}, called))
-    )
+            names = [function.name for function in value.list.func]
+            references += [FunctionRef(f"{label}[{k}]", name) for k, name in enumerate(names)]
+    in_library = [called for called in references if called.function in functions]
+    in_library.sort(key=lambda called: (called.label in _LATER_LABELS, called))
+    return tuple(in_library)
 
 
 def called_definitions(

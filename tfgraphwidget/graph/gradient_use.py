@@ -36,8 +36,7 @@ def gradients_of_training(
     `scopes` numbers for each op the scope of gradients that it is in, 0 for none; `gradients` are
     the ops of gradients, without `lists_for_gradients`.
     """
-    start, values = index.consumers.start, index.consumers.values
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    start, values, owner = index.consumers.start, index.consumers.values, index.consumers.owner
     depends = reach(start, values, gradients)
     updates = updates_variable(index)
     updates |= writes(index, np.flatnonzero(depends & ~updates).tolist())
@@ -56,8 +55,7 @@ def updates_variable(index: GraphIndex) -> Mask:
 
 def _first_before(index: GraphIndex, ops: Mask, wanted: Mask) -> npt.NDArray[np.intp]:
     """The wanted ops that lead to some ops without another wanted one between."""
-    start, values = index.inputs.start, index.inputs.values
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    values, owner = index.inputs.values, index.inputs.owner
     is_followed = ~wanted[owner]
     edges = rows_of(owner[is_followed], values[is_followed], len(index))
     return np.flatnonzero(reach(*edges, np.flatnonzero(ops)) & wanted)

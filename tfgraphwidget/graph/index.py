@@ -181,11 +181,12 @@ class GraphIndex:
         listed = self.collections.get(TRAINABLE)
         if listed is None:
             return by_handle
-        names = {split_tensor(member.name)[0] for member in listed}
-        return {
-            name: v if v.trainable == (name in names) else replace(v, trainable=name in names)
-            for name, v in by_handle.items()
-        }
+        trained = {split_tensor(member.name)[0] for member in listed}
+        for name, variable in by_handle.items():
+            is_trained = name in trained
+            if variable.trainable != is_trained:
+                by_handle[name] = replace(variable, trainable=is_trained)
+        return by_handle
 
     @cached_property
     def structural_variables(self) -> dict[int, VariableDef]:
@@ -244,14 +245,11 @@ class GraphIndex:
     def is_sorted(self, first: int = 0) -> bool:
         """Whether each op from number `first` on stands after what it reads and waits for."""
         ops = np.arange(first, len(self), dtype=np.int32)
-        return all(
-            bool(
-                (
-                    edges.values[edges.start[first] :] < ops.repeat(np.diff(edges.start[first:]))
-                ).all()
-            )
-            for edges in (self.inputs, self.controls)
-        )
+        for edges in (self.inputs, self.controls):
+            owners = ops.repeat(np.diff(edges.start[first:]))
+            if (edges.values[edges.start[first] :] >= owners).any():
+                return False
+        return True
 
     def with_new_nodes(
         self,
@@ -289,9 +287,8 @@ class GraphIndex:
         if "scopes" in self.__dict__:
             grown.__dict__["scopes"] = self.scopes.with_ops(rows.names, ids)
         if "kinds" in self.__dict__:
-            number = {
-                op_type: k for k, op_type in enumerate(dict.fromkeys((*self.kinds[0], *rows.types)))
-            }
+            kinds = dict.fromkeys((*self.kinds[0], *rows.types))
+            number = {op_type: k for k, op_type in enumerate(kinds)}
             codes = np.fromiter(map(number.__getitem__, rows.types), np.int32, len(rows.types))
             grown.__dict__["kinds"] = list(number), np.concatenate([self.kinds[1], codes])
         return grown
@@ -358,22 +355,15 @@ class GraphIndex:
 
     def with_shapes(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
         """This index with other static shapes, by op name and port, than those of its `typing`."""
-        same = (
-            "ids",
-            "scopes",
-            "kinds",
-            "sources",
-            "consumer_edges",
-            "consumers",
-            "control_consumers",
-        )
-        return replace(self, typing=self.typing.with_shapes(shapes))._with_known(self, *same)
+        edges = ("sources", "consumer_edges", "consumers", "control_consumers")
+        other = replace(self, typing=self.typing.with_shapes(shapes))
+        return other._with_known(self, "ids", "scopes", "kinds", *edges)
 
     def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
         """This index, with what another one has computed already that is the same for both."""
-        self.__dict__.update(
-            {name: other.__dict__[name] for name in names if name in other.__dict__}
-        )
+        for name in names:
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
         return self
 
     def without(self, names: frozenset[str]) -> GraphIndex:
@@ -384,10 +374,10 @@ class GraphIndex:
         """
         keep = np.fromiter((name not in names for name in self.names), np.bool_, len(self))
         number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1, -1).astype(np.int32)
-        collections = {
-            key: tuple(m for m in members if split_tensor(m.name)[0] not in names)
-            for key, members in self.collections.items()
-        }
+        collections = {}
+        for key, members in self.collections.items():
+            stay = (each for each in members if split_tensor(each.name)[0] not in names)
+            collections[key] = tuple(stay)
         scopes = scopes_around(names)
         inputs, (ports,) = select_rows(self.inputs, keep, number, self.ports)
         controls, _ = select_rows(self.controls, keep, number)

@@ -100,10 +100,8 @@ def match_graphs(
             for all.
         inline: Whether calls are inlined; else the graphs stay as they are.
     """
-    one, other = (
-        graph if isinstance(graph, InlinedGraph) else InlinedGraph(graph)
-        for graph in (before, after)
-    )
+    one = before if isinstance(before, InlinedGraph) else InlinedGraph(before)
+    other = after if isinstance(after, InlinedGraph) else InlinedGraph(after)
     is_one_graph = one.index.origin is other.index.origin
     may_inline = inline and bool(one.index.functions or other.index.functions)
     for turn in range(MOST_TURNS + 1):
@@ -135,9 +133,8 @@ def _unpair_other_identities(before: GraphIndex, after: GraphIndex, pair: Ids) -
     """Let ops with other names that hand on a tensor be no pair where it is another tensor: there
     may be any number of them where a call took its arguments and gave its results.
     """
-    one, other = (
-        handed_on(index, PASSED_ON | CASTS, np.ones(len(index), bool)) for index in (before, after)
-    )
+    one = handed_on(before, PASSED_ON | CASTS, np.ones(len(before), bool))
+    other = handed_on(after, PASSED_ON | CASTS, np.ones(len(after), bool))
     for i in np.flatnonzero(one.passed & (pair >= 0)).tolist():
         j = int(pair[i])
         root, port = one.root((i, 0))
@@ -195,9 +192,10 @@ def _calls_to_inline(
     if not index.functions:
         return [], False
     partners = set(pair)
-    lower = any(
-        kind == "Merge" and j not in partners for j, kind in enumerate(other.types)
-    ) and not any(kind == "Merge" and pair[i] < 0 for i, kind in enumerate(index.types))
+    merges = [i for i, kind in enumerate(index.types) if kind == "Merge"]
+    other_merges = [j for j, kind in enumerate(other.types) if kind == "Merge"]
+    # Only the other graph has loops or conditionals of TensorFlow 1 that this one lacks.
+    lower = not partners.issuperset(other_merges) and all(pair[i] >= 0 for i in merges)
     ops = [i for i in range(len(index)) if _is_alone(index, other, i, pair[i], lower=lower)]
     there = [name for name in outputs if split_tensor(name)[0] in index.ids]
     if there and ops:
@@ -211,11 +209,9 @@ def _is_alone(index: GraphIndex, other: GraphIndex, op: int, partner: int, *, lo
     that takes and gives the same.
     """
     if _is_call(index, op):
-        return (
-            partner < 0
-            or not _is_call(other, partner)
-            or _arguments(index, op) != _arguments(other, partner)
-        )
+        if partner < 0 or not _is_call(other, partner):
+            return True
+        return _arguments(index, op) != _arguments(other, partner)
     is_loop = lower and index.types[op] in FUNCTIONAL_CONTROL_FLOW
     return is_loop and (partner < 0 or other.types[partner] not in FUNCTIONAL_CONTROL_FLOW)
 
@@ -223,9 +219,9 @@ def _is_alone(index: GraphIndex, other: GraphIndex, op: int, partner: int, *, lo
 def _is_call(index: GraphIndex, op: int) -> bool:
     """Whether an op calls a function that is in the library of the graph."""
     node = index.nodes[op]
-    return node.op in index.functions or (
-        node.op in FUNCTION_CALLS and bool(called_functions(node, index.functions))
-    )
+    if node.op in index.functions:
+        return True
+    return node.op in FUNCTION_CALLS and bool(called_functions(node, index.functions))
 
 
 def _arguments(index: GraphIndex, call: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -158,9 +158,8 @@ class _Flow:
     def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
         """Raise when more is needed than handles, and the numbers that these are made of."""
         types = self.index.types
-        missing = {
-            op for op in grown - ops if op in self.owner or types[op] not in STEP_STATE | CONSTANTS
-        }
+        may_be_added = STEP_STATE | CONSTANTS
+        missing = {op for op in grown - ops if op in self.owner or types[op] not in may_be_added}
         for k in self.blocks_of(grown):
             lacking = sorted(missing & self.blocks[k].ops)
             if lacking:
@@ -259,9 +258,8 @@ class _Flow:
         feeding: set[int] = set()
         if entering:
             within = traversal.mask_of(self.index, ops)
-            feeding = set(
-                traversal.backward(self.index, entering, within=within).nonzero()[0].tolist()
-            )
+            before = traversal.backward(self.index, entering, within=within)
+            feeding = set(before.nonzero()[0].tolist())
         rest = frozenset(op for op in ops if op in self.owner or not entering) - feeding
         if not rest.issubset(self.owner.keys()):
             return -1
@@ -273,9 +271,9 @@ class _Flow:
         around = [k for k in paths[0] if k in shared]  # innermost first
         for k in reversed(around):
             block = self.blocks[k]
-            is_in_several_branches = isinstance(block, Conditional) and not any(
-                rest <= branch for branch in block.branches
-            )
+            is_in_several_branches = False
+            if isinstance(block, Conditional):
+                is_in_several_branches = not any(rest <= branch for branch in block.branches)
             if is_in_several_branches or not self._own_ops(k).intersection(ops) <= entering:
                 return self.outer[k]
         return around[0] if around else -1
@@ -317,10 +315,9 @@ class _Flow:
             state = self.state[handle]
             if not ops.isdisjoint(self.other[state]):
                 ops.update(self.filling[state])
-            inputs = self.index.input_lists[handle]
-            ops.update(
-                op for op in inputs if self.index.types[op] in CONSTANTS and op not in self.owner
-            )
+            for op in self.index.input_lists[handle]:
+                if self.index.types[op] in CONSTANTS and op not in self.owner:
+                    ops.add(op)
             ops.add(handle)
 
     def _consumers(self, op: int, port: int) -> Iterator[Tensor]:

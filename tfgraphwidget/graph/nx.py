@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +125,12 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     """
     _check_size(index)
     graph = networkx(index, text=True)
-    owners = [
-        graph.graph,
-        *(data for _, data in graph.nodes(data=True)),
-        *(data for *_, data in graph.edges(data=True)),
-    ]
-    for attributes in owners:
-        attributes.update(
-            (key, _printable(value)) for key, value in attributes.items() if isinstance(value, str)
-        )
+    of_nodes = (attributes for _, attributes in graph.nodes(data=True))
+    of_edges = (attributes for _, _, attributes in graph.edges(data=True))
+    for attributes in chain([graph.graph], of_nodes, of_edges):
+        for key, value in attributes.items():
+            if isinstance(value, str):
+                attributes[key] = _printable(value)
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
     tell("Writing GraphML")
@@ -141,10 +139,11 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
 
 def _check_size(index: GraphIndex) -> None:
     """GraphML declares each attribute in its head, in time quadratic in their number."""
-    edges, keys = len(index.sources[1]), {key for node in index.nodes for key in node.attr}
+    edge_count = len(index.sources[1])
+    key_count = len({key for node in index.nodes for key in node.attr})
     for count, most, what in (
-        (edges, _MOST_EDGES, "edges"),
-        (len(keys), _MOST_KEYS, "attributes of different names"),
+        (edge_count, _MOST_EDGES, "edges"),
+        (key_count, _MOST_KEYS, "attributes of different names"),
     ):
         if count > most:
             raise GraphEditError(

@@ -43,8 +43,7 @@ class Op:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The tensors it reads, in slot order."""
-        row = slice(self.index.inputs.start[self.number], self.index.inputs.start[self.number + 1])
-        tensors = zip(self.index.inputs.values[row], self.index.ports[row], strict=True)
+        tensors = self.index.input_tensors(self.number)
         return tuple(f"{self.index.names[op]}:{port}" for op, port in tensors)
 
     @property
@@ -72,10 +71,8 @@ class Op:
     @property
     def consumers(self) -> tuple[str, ...]:
         """The ops that read one of its tensors, in graph order."""
-        return tuple(
-            self.index.names[i]
-            for i in dict.fromkeys(self.index.consumers.row(self.number).tolist())
-        )
+        distinct = dict.fromkeys(self.index.consumers.row(self.number).tolist())
+        return tuple(self.index.names[i] for i in distinct)
 
     def attr(self, name: str, default: object = None) -> Any:
         """An attribute as a Python value (bytes, int, float, bool, a dtype's name, a list of
@@ -95,12 +92,13 @@ def attr_value(value: AttrValue) -> Any:
     if kind == "type":
         return dtype_name(value, "type", value.type)
     if kind == "list":
-        fields = [(field.name, list(values)) for field, values in value.list.ListFields()]
-        return [
-            dtype_name(value, "type", v) if name == "type" else v
-            for name, values in fields
-            for v in values
-        ]
+        items: list[Any] = []
+        for field, values in value.list.ListFields():
+            if field.name == "type":
+                items += [dtype_name(value, "type", number) for number in values]
+            else:
+                items += values
+        return items
     return getattr(value, kind) if kind else None
 
 
@@ -118,6 +116,7 @@ def dtype_name(message: Message, field: str, number: int) -> str:
     enum = message.DESCRIPTOR.fields_by_name[field].enum_type
     descriptor = enum.values_by_number.get(number) if enum is not None else None
     name = descriptor.name.removeprefix("DT_").lower() if descriptor else str(number)
-    return DTYPES.get(
-        name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name
-    )
+    if name.endswith("_ref"):
+        plain = name.removesuffix("_ref")
+        return f"{DTYPES.get(plain, plain)}_ref"
+    return DTYPES.get(name, name)

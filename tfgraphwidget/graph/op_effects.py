@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import DT_RESOURCE
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 # TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is
 # about what lives for one step (stacks, TensorArrays), or describes a dataset.
@@ -98,7 +99,9 @@ class _Effects:
         if node.op in self.index.functions:
             return [node.op]
         _, calls = self._type_effects(node.op)
-        return [name for key in calls for name in _functions(node, key)] if calls else None
+        if not calls:
+            return None
+        return list(chain.from_iterable(_functions(node, key) for key in calls))
 
     def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
         """(whether ops of a type have effects, or may by what they call; function attributes)"""
@@ -112,9 +115,9 @@ class _Effects:
             return bool(definition is None or definition.is_stateful), ()
         if definition is None or _LOOKS.fullmatch(op_type):
             return False, ()
-        refers = [bool(arg.is_ref or arg.type == DT_RESOURCE) for arg in definition.input_arg]
-        handle = [arg.is_ref or arg.type == DT_RESOURCE for arg in definition.output_arg[:1]]
-        if any(handle) and not any(refers):
+        takes_handle = any(map(_is_handle, definition.input_arg))
+        gives_handle = any(map(_is_handle, definition.output_arg[:1]))
+        if gives_handle and not takes_handle:  # it holds a state
             return False, ()
         writes = any(arg.is_ref for arg in definition.input_arg)
         calls = tuple(attr.name for attr in definition.attr if attr.type in ("func", "list(func)"))
@@ -163,6 +166,11 @@ class _Effects:
             effects = effects or (own and called is None)
             calls += [(each, own) for each in called or ()]
         return effects, calls
+
+
+def _is_handle(argument: OpDef.ArgDef) -> bool:
+    """Whether an argument of an op type is the handle of a state, or a reference to a variable."""
+    return bool(argument.is_ref or argument.type == DT_RESOURCE)
 
 
 def _functions(node: NodeDef, key: str) -> Iterator[str]:

@@ -134,12 +134,11 @@ LEFT_OUT_SCOPES = (
 )
 # The same of names of which one is the other after a prefix, such as that of an inlined call.
 PREFIXES = ((0, 0), *((k, 0) for k in range(1, 4)), *((0, k) for k in range(1, 4)))
-# How many ops with one name, or which share of them, may be others before all names are in doubt.
-FEW_OTHERS = 8
-OTHERS = 0.05
-# In a small graph in place of the first.
-FEWEST_OTHERS = 4
-THIRD = 1 / 3
+# All names are in doubt where more ops of one name than these are others.
+OTHERS = 0.05  # of the ops of one name
+FEW_OTHERS = 8  # ops, where that is more
+OTHERS_OF_SMALL = 1 / 3  # of the ops of one name, where that is fewer
+FEWEST_OTHERS = 4  # ops, where that is more
 
 # Odd numbers with random bits: products by them are one to one modulo 2^64.
 SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
@@ -277,9 +276,8 @@ def ops_with_other_inputs(before: GraphIndex, after: GraphIndex, pair: Ids) -> M
     owner = here.owner
     edges = np.flatnonzero((both & ~others)[owner]).astype(np.int32)
     other_edges = there.start[pair[owner[edges]]] + edges - here.start[owner[edges]]
-    differ = (pair[here.values[edges]] != there.values[other_edges]) | (
-        before.ports[edges] != after.ports[other_edges]
-    )
+    differ = pair[here.values[edges]] != there.values[other_edges]
+    differ |= before.ports[edges] != after.ports[other_edges]
     others[owner[edges[differ]]] = True
     return np.asarray(others)
 
@@ -303,13 +301,13 @@ def _calls_and_results(before: GraphIndex, after: GraphIndex, forward: Ids) -> l
     its body is: that is the result of any call.
     """
     paired = np.flatnonzero(forward >= 0)
-    calls, results = (
-        [of_type(index, types.__contains__) for index in (before, after)]
-        for types in (FUNCTION_CALLS, IN_PLACE_OF_CALLS)
-    )
-    there = forward[paired]
-    is_other = (calls[0][paired] & results[1][there]) | (results[0][paired] & calls[1][there])
-    return [int(op) for op in paired[is_other]]
+    partners = forward[paired]
+    is_call = of_type(before, FUNCTION_CALLS.__contains__)[paired]
+    gives_results = of_type(before, IN_PLACE_OF_CALLS.__contains__)[paired]
+    other_is_call = of_type(after, FUNCTION_CALLS.__contains__)[partners]
+    other_gives_results = of_type(after, IN_PLACE_OF_CALLS.__contains__)[partners]
+    is_unlike = (is_call & other_gives_results) | (gives_results & other_is_call)
+    return [int(op) for op in paired[is_unlike]]
 
 
 def _numbered_calls_of_others(before: GraphIndex, after: GraphIndex, forward: Ids) -> list[int]:
@@ -372,9 +370,9 @@ def _are_of_others(before: GraphIndex, after: GraphIndex, pair: Pair) -> bool:
     if variable < 0 or other < 0:
         return False
     node, other_node = before.nodes[variable], after.nodes[other]
-    return last_part(node.name) != last_part(other_node.name) and any(
-        node.attr.get(name) != other_node.attr.get(name) for name in ("shape", "dtype")
-    )
+    if last_part(node.name) == last_part(other_node.name):
+        return False
+    return any(node.attr.get(key) != other_node.attr.get(key) for key in ("shape", "dtype"))
 
 
 def _variable_of(index: GraphIndex, op: int) -> int:
@@ -414,7 +412,9 @@ class _Side:
         """Go on with the edges and kinds of a level."""
         self._level = level
         # Where what was put together in two steps is so in one, it is at another place.
-        unordered = COMMUTATIVE | CONCATS if level.attributes == "none" else COMMUTATIVE
+        unordered = COMMUTATIVE
+        if level.attributes == "none":
+            unordered = COMMUTATIVE | CONCATS
         self._edges = contracted_edges(
             self.index, level.past, controls=level.controls, unordered=unordered
         )
@@ -476,11 +476,12 @@ class _Side:
             if sources[op] and readers[op] and not self.unpaired[readers[op]].any():
                 numbers = self.numbers[readers[op]].tolist()
                 groups[self._kind(op), frozenset(zip(numbers, places[op], strict=True))].append(op)
-        return {
-            key: ops
-            for key, ops in groups.items()
-            if len({(*sources[op], *inputs[op]) for op in ops}) == 1
-        }
+        alike: dict[Hashable, list[int]] = {}
+        for key, ops in groups.items():
+            tensors = {(*sources[op], *inputs[op]) for op in ops}
+            if len(tensors) == 1:
+                alike[key] = ops
+        return alike
 
     def constants_by_shape(self) -> dict[Hashable, list[int]]:
         """The unpaired constants of enough floating point numbers, but first values of variables:
@@ -528,16 +529,15 @@ class _Side:
         readers = index.consumer_lists[constant]
         if len(readers) != 1:
             return False
-        kind = [types for types in JOINED_BY_OPTIMIZERS if index.types[readers[0]] in types]
-        if not kind:
+        reader = readers[0]
+        kinds = [types for types in JOINED_BY_OPTIMIZERS if index.types[reader] in types]
+        if not kinds:
             return False
-        around = (*index.input_lists[readers[0]], *index.consumer_lists[readers[0]])
-        return any(
-            self.pair[op] < 0
-            and index.types[op] in kind[0]
-            and any(self.is_constant[source] for source in index.input_lists[op])
-            for op in around
-        )
+        for op in (*index.input_lists[reader], *index.consumer_lists[reader]):
+            has_constant = any(self.is_constant[source] for source in index.input_lists[op])
+            if self.pair[op] < 0 and index.types[op] in kinds[0] and has_constant:
+                return True
+        return False
 
     def unique_labels(
         self, landmarks: Ids, rounds: int, *, own_names: bool, everywhere: bool
@@ -570,7 +570,8 @@ class _Side:
         is_known = ~self.unpaired | self.is_constant
         # Small constants, and what is computed of them, are often equal by chance.
         is_telling = ~self.unpaired & ~self.is_constant
-        is_telling[[op for ops in self.constants_by_shape().values() for op in ops]] = True
+        for large_constants in self.constants_by_shape().values():
+            is_telling[large_constants] = True
         for _ in range(FAR):
             reads_unknown = np.zeros(len(self.index), bool)
             reads_unknown[consumer[~is_known[source]]] = True
@@ -755,7 +756,7 @@ class _TwoGraphs:
         is_other, count = self._others(), (pair >= 0).sum()
         if not is_other.any():
             return
-        few = min(FEW_OTHERS, max(FEWEST_OTHERS, THIRD * count))
+        few = min(FEW_OTHERS, max(FEWEST_OTHERS, OTHERS_OF_SMALL * count))
         are_many = not of_tails and is_other.sum() > max(few, OTHERS * count)
         if not (are_many or self._are_exchanged(np.flatnonzero(is_other).tolist())):
             return  # an edit, say: its author knows an op by its name
@@ -813,15 +814,16 @@ class _TwoGraphs:
         """
         before, after, pair = self.before, self.after, self.before.pair
         own_numbers = np.arange(len(after.index), dtype=np.int32)
-        here, free_here, there, free_there = (
-            {_value_or_inputs(side, op, numbers) for op in some} - {None}
-            for side, numbers, some in (
-                (before, pair, ops),
-                (before, pair, np.flatnonzero(before.unpaired).tolist()),
-                (after, own_numbers, pair[ops].tolist()),
-                (after, own_numbers, np.flatnonzero(after.unpaired).tolist()),
-            )
-        )
+
+        def values_before(some: Iterable[int]) -> set[Hashable]:
+            return {_value_or_inputs(before, op, pair) for op in some} - {None}
+
+        def values_after(some: Iterable[int]) -> set[Hashable]:
+            return {_value_or_inputs(after, op, own_numbers) for op in some} - {None}
+
+        here, there = values_before(ops), values_after(pair[ops].tolist())
+        free_here = values_before(np.flatnonzero(before.unpaired).tolist())
+        free_there = values_after(np.flatnonzero(after.unpaired).tolist())
         return bool(here & (there | free_there) or there & free_here)
 
     def pair_at(self, level: Level) -> None:
@@ -873,11 +875,8 @@ class _TwoGraphs:
         forward[[a for a, _ in pairs]] = [b for _, b in pairs]  # what is read may be among them
         graphs = self.before.index, self.after.index
         there = set(forward.tolist())
-        return [
-            pair
-            for pair in pairs
-            if not (_read_others(*graphs, forward, there, pair) or _are_of_others(*graphs, pair))
-        ]
+        pairs = [pair for pair in pairs if not _read_others(*graphs, forward, there, pair)]
+        return [pair for pair in pairs if not _are_of_others(*graphs, pair)]
 
     def with_same_name_in_scope(self) -> list[Pair]:
         """The ops of one kind and of one name in scopes whose other ops are pairs: those that are
@@ -927,34 +926,37 @@ class _TwoGraphs:
         there = self.after.by_readers()
         for key, ops in self.before.by_readers().items():
             others = there.get(key, [])
-            pairs += zip(ops, others, strict=True) if len(ops) == len(others) else ()
+            if len(ops) == len(others):
+                pairs += zip(ops, others, strict=True)
         return pairs
 
     def without_outputs_of_one_name(self) -> list[Pair]:
         """The ops without outputs that have one name, though they wait for other ops."""
-        ids = self.after.index.ids
-        return [
-            (i, j)
-            for i in np.flatnonzero(self.before.unpaired).tolist()
-            if self.before.index.types[i] in WITHOUT_OUTPUTS
-            and (j := ids.get(self.before.index.names[i], -1)) >= 0
-            and self.after.pair[j] < 0
-        ]
+        before, after = self.before.index, self.after.index
+        pairs = []
+        for i in np.flatnonzero(self.before.unpaired).tolist():
+            if before.types[i] not in WITHOUT_OUTPUTS:
+                continue
+            j = after.ids.get(before.names[i])
+            if j is not None and self.after.pair[j] < 0:
+                pairs.append((i, j))
+        return pairs
 
     def with_joined_constants(self) -> list[Pair]:
         """The constants that hold something else than their partners by place, where what reads
         them is one of two such ops in a row, and its partner the only one: "x + a + b" became
         "x + c", and c is neither a nor b.
         """
-        return [
-            (i, j)
-            for i, j in enumerate(self.before.pair.tolist())
-            if j >= 0
-            and self.evidence[i] == STRUCTURE
-            and self.before.is_constant[i]
-            and self.before.value(i) != self.after.value(j)
-            and (self.before.is_beside_unpaired_twin(i) or self.after.is_beside_unpaired_twin(j))
-        ]
+        before, after = self.before, self.after
+        is_by_place = ~before.unpaired & (self.evidence == STRUCTURE) & before.is_constant
+        pairs = []
+        for i in np.flatnonzero(is_by_place).tolist():
+            j = int(before.pair[i])
+            if before.value(i) == after.value(j):
+                continue
+            if before.is_beside_unpaired_twin(i) or after.is_beside_unpaired_twin(j):
+                pairs.append((i, j))
+        return pairs
 
     def with_near_values(
         self, vector: Callable[[TensorProto], Vector], most_rounding: float
@@ -979,10 +981,12 @@ class _TwoGraphs:
         """The ops with a label that one op has in each graph, `everywhere` or within so many edges
         of a pair.
         """
-        landmarks = self._landmarks()
-        (labels_a, ops_a), (labels_b, ops_b) = (
-            side.unique_labels(numbers, rounds, own_names=own_names, everywhere=everywhere)
-            for side, numbers in zip((self.before, self.after), landmarks, strict=True)
+        landmarks_a, landmarks_b = self._landmarks()
+        labels_a, ops_a = self.before.unique_labels(
+            landmarks_a, rounds, own_names=own_names, everywhere=everywhere
+        )
+        labels_b, ops_b = self.after.unique_labels(
+            landmarks_b, rounds, own_names=own_names, everywhere=everywhere
         )
         _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
         # In the order of ops: labels, and what comes first of them, are others in each process.
@@ -1032,11 +1036,9 @@ class _TwoGraphs:
         while stack:
             a, b = stack.pop()
             beside_a = self.before.beside(a, own_names=own_names, only_readers=only_readers)
-            beside_b = (
-                self.after.beside(b, own_names=own_names, only_readers=only_readers)
-                if beside_a
-                else {}
-            )
+            if not beside_a:
+                continue
+            beside_b = self.after.beside(b, own_names=own_names, only_readers=only_readers)
             for one, other in _common(beside_a, beside_b):
                 is_free = self.before.pair[one] < 0 and self.after.pair[other] < 0
                 graphs = self.before.index, self.after.index
@@ -1054,12 +1056,14 @@ def _value_or_inputs(side: _Side, op: int, numbers: Ids) -> Hashable:
     index = side.index
     if side.is_constant[op] or index.types[op] in FUNCTION_CALLS:
         return side.value(op)
-    read = [
-        (int(numbers[source if weight < 0 else weight]), port)
-        for source, port in index.input_tensors(op)
-        for weight in [_weight_of(index, source)]
-    ]
-    return (side.value(op), *read) if read and all(source >= 0 for source, _ in read) else None
+    read = []
+    for source, port in index.input_tensors(op):
+        weight = _weight_of(index, source)
+        number = int(numbers[source if weight < 0 else weight])
+        if number < 0:
+            return None
+        read.append((number, port))
+    return (side.value(op), *read) if read else None
 
 
 def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> list[Pair]:
@@ -1076,20 +1080,19 @@ def is_rounded(before: TensorProto, after: TensorProto) -> bool:
     """Whether two constants have the same shape and floating-point values that differ, each of
     them, by rounding to the coarser dtype at most.
     """
-    dtypes = [dtype_name(proto, "dtype", proto.dtype) for proto in (before, after)]
-    if not HALF_UNITS.keys() >= set(dtypes):
+    dtype = dtype_name(before, "dtype", before.dtype)
+    other_dtype = dtype_name(after, "dtype", after.dtype)
+    if dtype not in HALF_UNITS or other_dtype not in HALF_UNITS:
         return False
     try:
-        one, other = (
-            tensor_array(proto, dtype).astype(np.float64)
-            for proto, dtype in zip((before, after), dtypes, strict=True)
-        )
+        array = tensor_array(before, dtype).astype(np.float64)
+        other = tensor_array(after, other_dtype).astype(np.float64)
     except ValueError:  # a damaged file
         return False
-    half_unit = max(HALF_UNITS[dtype] for dtype in dtypes)
-    return one.shape == other.shape and bool(
-        np.allclose(one, other, rtol=half_unit, atol=LEAST_FLOAT16, equal_nan=True)
-    )
+    if array.shape != other.shape:
+        return False
+    half_unit = max(HALF_UNITS[dtype], HALF_UNITS[other_dtype])
+    return bool(np.allclose(array, other, rtol=half_unit, atol=LEAST_FLOAT16, equal_nan=True))
 
 
 def _vector(proto: TensorProto) -> Vector:
@@ -1135,11 +1138,8 @@ def _clearly_nearest(
         limit = most_rounding * lengths[i]
         # Vectors are as far apart as their lengths at least.
         (candidates,) = np.nonzero(np.abs(other_lengths - lengths[i]) <= limit * CLEARLY_NEARER)
-        by_distance = sorted(
-            (float(np.linalg.norm(vector - others[j])), int(j))
-            for j in candidates[:MOST_CANDIDATES]
-            if len(others[j]) == len(vector) > 0
-        )
+        alike = [j for j in candidates[:MOST_CANDIDATES].tolist() if len(others[j]) == len(vector)]
+        by_distance = sorted((float(np.linalg.norm(vector - others[j])), j) for j in alike)
         if len(candidates) > MOST_CANDIDATES or not by_distance or by_distance[0][0] > limit:
             continue
         next_one = by_distance[1][0] if len(by_distance) > 1 else np.inf

@@ -97,6 +97,11 @@ class AttributeValues:
         return name, default
 
 
+def any_value(_: AttrValue) -> bool:
+    """The predicate of AttrValues that each fulfils."""
+    return True
+
+
 def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
     """A predicate of AttrValues: whether `holds` of the normalized value or one of its items."""
 

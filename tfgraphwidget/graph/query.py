@@ -54,11 +54,13 @@ def search(index: GraphIndex, text: str) -> Answer:
         ops, timeout = _fitting(index, terms)
     except GraphEditError as error:
         return Answer([], str(error))
-    why = (
-        "The search was cut after a second, so there may be more; write a simpler regular "
-        "expression."
-    )
-    return Answer(_rank_ops(index, ops, terms), why if timeout.has_expired else "")
+    why = ""
+    if timeout.has_expired:
+        why = (
+            "The search was cut after a second, so there may be more; write a simpler regular "
+            "expression."
+        )
+    return Answer(_rank_ops(index, ops, terms), why)
 
 
 @with_recipe
@@ -111,8 +113,10 @@ def pattern_in(text: str) -> str:
         terms = parse(text)
     except GraphEditError:
         return ""
-    (first, *more) = terms or (Term("", ""),)
-    return first.value if first.key == "pattern" and not (first.negated or more) else ""
+    if len(terms) != 1:
+        return ""
+    (term,) = terms
+    return term.value if term.key == "pattern" and not term.negated else ""
 
 
 def _skip(text: str, at: int) -> int:
@@ -134,12 +138,9 @@ def _term(text: str, at: int) -> tuple[Term, int]:
     key = key_match[1].lower() if key_match else ""
     if key_match and key in KEYS:
         value, kind, end = _value(text, key_match.end(), key)
-        return Term(
-            key,
-            split_tensor(value)[0] if key == "name" and kind == "plain" else value,
-            kind,
-            negated,
-        ), end
+        if key == "name" and kind == "plain":
+            value, _ = split_tensor(value)
+        return Term(key, value, kind, negated), end
     word = _WORD.match(text, at)
     assert word is not None
     name, port = split_tensor(word[0])
@@ -166,7 +167,8 @@ def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
         end = _balanced_end(text, at)
         return text[at:end], "plain", end
     longer = {"shape": [_BRACKETS], "attr": [_ASSIGNED, _BRACKETS]}.get(key, [])
-    match = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
+    matches = (pattern.match(text, at) for pattern in (*longer, _WORD))
+    match = next(filter(None, matches), None)
     if match is None or match[0] == "/" or (key == "attr" and match[0][0] == "="):
         raise GraphEditError(
             f"Write what you look for after {key + ':'!r}, as in {KEYS[key].example}."
@@ -217,21 +219,28 @@ def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTime
 
 
 def _rank_ops(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]:
-    words = [t for t in terms if t.key in ("", "name") and t.kind == "plain" and not t.negated]
+    """The ops in the order of `search`, by the sum of their ranks for each word."""
+    words = [term for term in terms if term.key in ("", "name") and term.kind == "plain"]
     ranks, names, types = np.zeros(len(ops), np.int32), index.names, index.types
     for word in words:
+        if word.negated:
+            continue
         low = word.value.casefold()
         in_type = {kind for kind in index.kinds[0] if low in kind.casefold()}
-        ranks += np.array(
-            [_rank(names[i], low, types[i] in in_type) for i in ops.tolist()], np.int32
-        )
+        word_ranks = [_rank(names[i], low, types[i] in in_type) for i in ops.tolist()]
+        ranks += np.array(word_ranks, np.int32)
     ordered: list[int] = ops[np.argsort(ranks, kind="stable")].tolist()
     return ordered
 
 
 def _rank(name: str, low: str, in_type: bool) -> int:
+    """0 for an op that is called like a word, 1 where the word is in its last part or its type, 2
+    for what lies in a scope of that name.
+    """
     own = name.casefold()
     at = own.rfind(low)
-    if at >= 0 and at + len(low) == len(own) and (at == 0 or own[at - 1] == "/"):
+    is_at_end = at >= 0 and at + len(low) == len(own)
+    if is_at_end and (at == 0 or own[at - 1] == "/"):
         return 0
-    return 1 if in_type or (at >= 0 and at + len(low) > own.rfind("/") + 1) else 2
+    is_in_last_part = at >= 0 and at + len(low) > own.rfind("/") + 1
+    return 1 if in_type or is_in_last_part else 2

@@ -31,9 +31,10 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
     )
     if not terms or not is_words_only:
         return []
-    tree, words = index.scopes, [term.value.casefold() for term in terms]
-    # Of half a million scopes few have another last part, and only names that fit by it are read
-    # whole.
+    tree = index.scopes
+    words = [term.value.casefold() for term in terms]
+    # Half a million scopes have few different last parts, since layers repeat. So the words are
+    # looked for in these, and only the names that fit by their last part are read whole.
     parts, part_of = tree.last_parts
     ranks = _ranks(parts, [last_part(word.rstrip("/")) for word in words])[part_of]
     scopes = np.flatnonzero((ranks >= 0) & (tree.named < 0))
@@ -43,17 +44,17 @@ def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
     scopes = scopes[np.argsort(rank_and_depth[scopes].astype(np.int16), kind="stable")]
     typed = tree.ids.get(text.strip().rstrip("/"), 0)
     first = [typed] if typed in scopes else []
-    others = (
-        scope for scope in scopes.tolist() if scope != typed and _fits(tree.names[scope], words)
-    )
-    return list(islice(chain(first, others), MOST_SCOPES))
+    others = (scope for scope in scopes.tolist() if scope != typed)
+    fitting = (scope for scope in others if _fits(tree.names[scope], words))
+    return list(islice(chain(first, fitting), MOST_SCOPES))
 
 
 def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
     """For each last part of a scope's name, "" for the root's, how far it is from the words' ends,
     0 if it is them; -1 where none is in it.
     """
-    ranks, is_reached = np.zeros(len(parts), dtype=np.int32), np.zeros(len(parts), dtype=bool)
+    ranks = np.zeros(len(parts), dtype=np.int32)
+    is_reached = np.zeros(len(parts), dtype=bool)
     for tail in tails:
         holds = np.array([tail in part for part in parts], dtype=bool)
         ranks += 2 - holds
@@ -77,7 +78,8 @@ def _full_of(index: GraphIndex, ops: Sequence[int]) -> Mask:
 def _fits(name: str, words: list[str]) -> bool:
     """Whether each word is in the name of a scope, and one of them reaches into its last part."""
     low = name.casefold()
+    if not all(word in f"{low}/" for word in words):
+        return False
     last_part_start = len(low) - len(last_part(low))
     stripped = [word.rstrip("/") for word in words]
-    stops = (low.rfind(word) + len(word) for word in stripped)
-    return all(word in f"{low}/" for word in words) and any(s > last_part_start for s in stops)
+    return any(low.rfind(word) + len(word) > last_part_start for word in stripped)

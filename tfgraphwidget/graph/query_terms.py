@@ -115,8 +115,11 @@ class TermMatcher:
     def _word(self, term: Term) -> Mask:
         kinds, code = self.index.kinds
         holds = text_predicate(term, self.timeout)
+        if not kinds:
+            return self._name(term)
         types = np.array([bool(holds(kind)) for kind in kinds], dtype=bool)
-        return self._name(term) | types[code[self.ops]] if len(kinds) else self._name(term)
+        mask: Mask = self._name(term) | types[code[self.ops]]
+        return mask
 
     def _name(self, term: Term) -> Mask:
         names, holds = self.index.names, text_predicate(term, self.timeout)
@@ -134,12 +137,9 @@ class TermMatcher:
 
     def _dtype(self, term: Term) -> Mask:
         dtypes_of = [self._dtypes(i) for i in self.ops.tolist()]
-        plain = {dtype: dtype.removesuffix("_ref") for dtypes in set(dtypes_of) for dtype in dtypes}
-        matching = self._matching_values({*plain, *plain.values()}, term)
-        fits = {
-            dtypes: any(d in matching or plain[d] in matching for d in dtypes)
-            for dtypes in set(dtypes_of)
-        }
+        alternatives = {dtypes: _with_values_of_references(dtypes) for dtypes in set(dtypes_of)}
+        matching = self._matching_values(set[str]().union(*alternatives.values()), term)
+        fits = {dtypes: not names.isdisjoint(matching) for dtypes, names in alternatives.items()}
         return np.fromiter((fits[dtypes] for dtypes in dtypes_of), bool, len(dtypes_of))
 
     def _dtypes(self, op: int) -> tuple[str, ...]:
@@ -148,20 +148,19 @@ class TermMatcher:
 
     def _shape(self, term: Term) -> Mask:
         pattern = parse_shape(term.value)
-        shape = self.index.shape
-        fits = (
-            any(matches_shape(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i)))
-            for i in self.ops.tolist()
-        )
-        return np.fromiter(fits, bool, len(self.ops))
+
+        def fits(op: int) -> bool:
+            ports = range(len(self._dtypes(op)))
+            return any(matches_shape(self.index.shape(op, port), pattern) for port in ports)
+
+        return np.fromiter(map(fits, self.ops.tolist()), bool, len(self.ops))
 
     def _attr(self, term: Term) -> Mask:
         name, sign, value = term.value.partition("=")
-        holds = (
-            (lambda _: True)
-            if not sign
-            else op_predicates.value_holds(_matching(value, term, self.timeout))
-        )
+        if sign:
+            holds = op_predicates.value_holds(_matching(value, term, self.timeout))
+        else:
+            holds = op_predicates.any_value
         attributes = op_predicates.AttributeValues(self.index, name)
         some = self.ops[attributes.may_have[self.ops]].tolist()
         if value[:1] == "/":
@@ -176,10 +175,8 @@ class TermMatcher:
     def _scope(self, term: Term) -> Mask:
         tree = self.index.scopes
         mask = np.zeros(len(self.index), bool)
-        names = self._matching_values(
-            tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True
-        )
-        for name in names:
+        bare = term._replace(value=term.value.rstrip("/") or term.value)
+        for name in self._matching_values(tree.names, bare, tails=True):
             scope = tree.ids[name]
             mask[tree.order[tree.start[scope] : tree.stop[scope]]] = True
         return mask[self.ops]
@@ -212,16 +209,24 @@ class TermMatcher:
         low = term.value.casefold()
         if term.kind == "glob":
             return set(filter(text_predicate(term, self.timeout), some))
-        parts = {value: folded for value in some if low in (folded := value.casefold())}
-        exact = {
-            v
-            for v, folded in parts.items()
-            if folded == low or (tails and folded.endswith(f"/{low}"))
-        }
-        return exact or set(parts)
+        exact, partly = set(), set()
+        for value in some:
+            folded = value.casefold()
+            if low not in folded:
+                continue
+            if folded == low or (tails and folded.endswith(f"/{low}")):
+                exact.add(value)
+            else:
+                partly.add(value)
+        return exact or partly
 
     def _of(self, ops: Sequence[int]) -> Mask:
         return np.isin(self.ops, np.array(ops, dtype=np.int32))
+
+
+def _with_values_of_references(dtypes: Iterable[str]) -> set[str]:
+    """Dtypes, and for "float32_ref" what it refers to, "float32"."""
+    return {*dtypes, *(dtype.removesuffix("_ref") for dtype in dtypes)}
 
 
 def text_predicate(term: Term, timeout: RegexTimeout) -> Holds:

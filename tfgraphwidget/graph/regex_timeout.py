@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable
-from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
 from tfgraphwidget.errors import GraphEditError
@@ -22,6 +21,7 @@ T = TypeVar("T")
 SECONDS = 60.0  # for an expression in Python, unless set otherwise
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _LEAST = 0.001  # seconds
+_LOOKS = 64  # items between looks at the clock
 # A pattern without these tries at each letter of a text once. One in which no group is repeated
 # tries at most as many ways as the text has letters, for each of its repeats, and twice as many for
 # each alternative: few for a short text. Neither needs a time limit, and `re` takes a tenth of the
@@ -33,6 +33,7 @@ _MOST_STEPS = 1e6  # some milliseconds
 _COUNT = re.compile(r"\{(\d*),?(\d*)\}")
 # copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
 _MOST_COUNTED = 200_000
+_MOST_DIGITS = 9  # of a count; one of so many is too much already
 
 
 class RegexTimeout:
@@ -62,7 +63,7 @@ class RegexTimeout:
         self._start = time.thread_time()
         try:
             for count, item in enumerate(items):
-                if not count % 64 and self.seconds_left <= 0:
+                if not count % _LOOKS and self.seconds_left <= 0:
                     raise TimeoutError
                 if predicate(item):
                     matches.append(item)
@@ -89,9 +90,9 @@ class RegexTimeout:
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
-        return self._seconds_left - (
-            0.0 if self._start is None else time.thread_time() - self._start
-        )
+        if self._start is None:
+            return self._seconds_left
+        return self._seconds_left - (time.thread_time() - self._start)
 
     def search(self, pattern: str) -> Callable[[str], object]:
         """Compile a pattern to a function that returns whether a text matches it anywhere, and
@@ -161,15 +162,18 @@ def _longest_of_few_steps(pattern: str) -> int:
     """
     if _REPEATED_GROUP.search(pattern):
         return 0
-    repeats, alternatives = sum(map(pattern.count, "*+?")), pattern.count("|")
-    return int((_MOST_STEPS / 2 ** min(alternatives, 60)) ** (1 / (repeats + 1)))
+    repeats = sum(map(pattern.count, "*+?"))
+    alternatives = min(pattern.count("|"), 60)  # 2 ** 60 is more than all steps
+    # A text of n letters takes about n ** (repeats + 1) * 2 ** alternatives steps.
+    return int((_MOST_STEPS / 2**alternatives) ** (1 / (repeats + 1)))
 
 
 def _check(pattern: str) -> None:
-    counted = prod(
-        max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern)
-    )
-    if counted > _MOST_COUNTED:
+    copies = 1
+    for counts in _COUNT.findall(pattern):
+        least, most = (int(digits[:_MOST_DIGITS] or 0) for digits in counts)
+        copies *= max(2, least, most)
+    if copies > _MOST_COUNTED:
         raise GraphEditError(
             f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place."
         )

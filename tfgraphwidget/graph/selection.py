@@ -521,10 +521,16 @@ class Walk:
 
     def arguments(self) -> list[str]:
         """Write arguments as Python does; those at their default are left out."""
-        options = [f"stop_at={literal(list(self.stop_at))}"] if self.stop_at else []
-        options += [f"within={self.within}"] if self.within is not None else []
-        options += [] if self.controls else ["controls=False"]
-        return options + ([] if self.inclusive else ["inclusive=False"])
+        options = []
+        if self.stop_at:
+            options.append(f"stop_at={literal(list(self.stop_at))}")
+        if self.within is not None:
+            options.append(f"within={self.within}")
+        if not self.controls:
+            options.append("controls=False")
+        if not self.inclusive:
+            options.append("inclusive=False")
+        return options
 
 
 def as_selection(thing: object) -> Selection:
@@ -539,12 +545,15 @@ def as_selection(thing: object) -> Selection:
 
 @with_recipe
 def _join(a: Selection, b: Selection, sign: str) -> Selection:
-    theirs = set(b.tensors)
-    mask, tensors = {
-        "|": (a.mask | b.mask, [*a.tensors, *b.tensors]),
-        "&": (a.mask & b.mask, [t for t in a.tensors if t in theirs]),
-        "-": (a.mask & ~b.mask, [t for t in a.tensors if t not in theirs]),
-    }[sign]
-    return Selection(
-        a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(tensors))
-    )
+    others = set(b.tensors)
+    if sign == "|":
+        mask = a.mask | b.mask
+        tensors = [*a.tensors, *b.tensors]
+    elif sign == "&":
+        mask = a.mask & b.mask
+        tensors = [tensor for tensor in a.tensors if tensor in others]
+    else:
+        mask = a.mask & ~b.mask
+        tensors = [tensor for tensor in a.tensors if tensor not in others]
+    expression = f"({a.expression} {sign} {b.expression})"
+    return Selection(a.index, mask, expression, tuple(dict.fromkeys(tensors)))

@@ -79,7 +79,8 @@ def ops(
     named = _select_names(index, chosen)
     written = [] if file is None else [f"file={literal(str(file))}"]
     is_named = bool(names) if is_named is None else is_named
-    if not filters or ((is_named or file is not None) and not chosen):
+    is_empty = (is_named or file is not None) and not chosen  # no op was meant, and not all
+    if is_empty or not filters:
         return replace(named, expression=call("ops", names, written if chosen else ()))
     mask = np.logical_and.reduce([mask for mask, _ in filters])
     if chosen:
@@ -87,21 +88,18 @@ def ops(
     selection = Selection(index, mask, "")
     written += [text for _, text in filters]
     # A function that cannot be written down is written as the ops that it has chosen.
-    return replace(
-        selection,
-        expression=call("ops", names, written) if all(written) else call("ops", selection.ops),
-    )
+    expression = call("ops", names, written) if all(written) else call("ops", selection.ops)
+    return replace(selection, expression=expression)
 
 
 def _select_names(index: GraphIndex, names: Collection[str]) -> Selection:
     """The named ops, and the named tensors."""
-    tensors = dict.fromkeys(
-        n for n in names if n not in index.ids and split_tensor(n)[1] is not None
-    )
+    # A name of an op may look like a tensor's.
+    others = dict.fromkeys(name for name in names if name not in index.ids)
+    tensors = {name: None for name in others if split_tensor(name)[1] is not None}
     check_ports(index, tensors)
-    selection = Selection.of(
-        index, [index.op(n) for n in names if n not in tensors], call("ops", names)
-    )
+    named_ops = [index.op(name) for name in names if name not in tensors]
+    selection = Selection.of(index, named_ops, call("ops", names))
     return replace(selection, tensors=tuple(tensors))
 
 
@@ -134,15 +132,11 @@ def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
     kinds, code = index.kinds
     for op_type in types:
         if _text(op_type, "an op type") not in kinds and index.typing.definition(op_type) is None:
-            some = f"; the types here are {', '.join(sorted(kinds))[:200]}" if kinds else ""
-            raise UnknownName(
-                f"Neither the graph nor TensorFlow has an op type {op_type!r}"
-                + (
-                    did_you_mean(op_type, kinds, otherwise=some.removeprefix("; "))
-                    if kinds
-                    else "."
-                )
-            )
+            fix = "."
+            if kinds:
+                types_here = ", ".join(sorted(kinds))[:200]
+                fix = did_you_mean(op_type, kinds, otherwise=f"the types here are {types_here}")
+            raise UnknownName(f"Neither the graph nor TensorFlow has an op type {op_type!r}{fix}")
     return np.isin(code, [kinds.index(op_type) for op_type in types if op_type in kinds])
 
 
@@ -259,11 +253,8 @@ def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
         raise GraphEditError(
             f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one."
         ) from error
-    missing = [
-        name
-        for name in (*held_ops, *(split_tensor(t)[0] for t in tensors))
-        if name not in index.ids
-    ]
+    named = [*held_ops, *(split_tensor(tensor)[0] for tensor in tensors)]
+    missing = [name for name in named if name not in index.ids]
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UnknownName(

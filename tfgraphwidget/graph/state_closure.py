@@ -63,11 +63,8 @@ def complete_state(
     `shared` are handles, or ends of staging areas, that a copy shares with the original: see
     `without_shared`.
     """
-    walk = _Completing(
-        index,
-        traversal.mask_of(index, boundary),
-        traversal.mask_of(index, _with_holders(index, shared)),
-    )
+    shared_ops = traversal.mask_of(index, _with_holders(index, shared))
+    walk = _Completing(index, traversal.mask_of(index, boundary), shared_ops)
     whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
         whole |= walk.whole(walk.belonging(whole, key))
@@ -92,9 +89,10 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
     while stack:
         at = stack.pop()
         for before in index.input_lists[at] + index.control_lists[at]:
-            if before in remaining and removed.issuperset(
-                index.consumer_lists[before] + index.control_consumer_lists[before]
-            ):
+            if before not in remaining:
+                continue
+            consumers = index.consumer_lists[before] + index.control_consumer_lists[before]
+            if removed.issuperset(consumers):
                 remaining.remove(before)
                 removed.add(before)
                 stack.append(before)
@@ -151,7 +149,10 @@ class _Completing:
     @cached_property
     def _states(self) -> dict[int, list[int]]:
         """Each op that holds a state other than a variable's, and all that hold the same."""
-        return {i: ops for ops in by_key(self.index).values() for i in ops}
+        states: dict[int, list[int]] = {}
+        for ops in by_key(self.index).values():
+            states |= dict.fromkeys(ops, ops)
+        return states
 
     def whole(self, ops: Mask) -> Mask:
         """Some ops, with all that makes the state among them whole."""
@@ -160,12 +161,12 @@ class _Completing:
         while new.any():
             mask = np.zeros(len(index), dtype=bool)
             variables = definitions(index, np.flatnonzero(new & self._handles).tolist()).values()
+            for variable in variables:
+                mask[list(own_ops(index, variable))] = True
             if variables:
-                mask |= traversal.mask_of(
-                    index, chain.from_iterable(own_ops(index, variable) for variable in variables)
-                )
                 mask |= self._initial_value_ops(variables)
-            if holders := np.flatnonzero(new & persistent_state(index) & ~self._handles).tolist():
+            holders = np.flatnonzero(new & persistent_state(index) & ~self._handles).tolist()
+            if holders:
                 mask |= self._filling_ops(whole, holders)
             mask |= self._writes_before(whole | mask)
             new = mask & ~whole & ~self.shared
@@ -188,20 +189,15 @@ class _Completing:
         if not first:
             return none
         before = traversal.backward(index, first, within=walked)
-        states = (
-            resources_of(index, writes(index, np.flatnonzero(before).tolist()))
-            & (whole | self._handles)
-            & ~(self.boundary | self.shared)
-        )
+        states = resources_of(index, writes(index, np.flatnonzero(before).tolist()))
+        states &= (whole | self._handles) & ~(self.boundary | self.shared)
         if not states.any():
             return none
-        writes_before = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (
-            before | states
-        )
+        writes_before = traversal.forward(index, np.flatnonzero(states | whole), within=before)
+        writes_before &= before | states
         within = writes_before | (before & ~computed_from_outside(index))
-        return traversal.backward(
-            index, np.flatnonzero(writes_before), within=within, controls=False
-        )
+        last = np.flatnonzero(writes_before)
+        return traversal.backward(index, last, within=within, controls=False)
 
     def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
         """The ops that the assigns and the VariableDefs' initial values need; TensorFlow may put a
@@ -211,33 +207,33 @@ class _Completing:
         """
         index, within = self.index, ~(self.shared | self._handles)
         needed = [self._initial_values(variable, within) for variable in variables]
-        needed_ops = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
+        seeds = chain.from_iterable(ops for ops, _ in needed)
+        needed_ops = traversal.backward(index, seeds, within=within)
         foreign = needed_ops & (from_outside(index) | self._in_a_loop)
         if foreign.any():
             unfit = traversal.forward(
                 index, np.flatnonzero(foreign), within=needed_ops, controls=False
             )
             # An assign may wait for what is not fit, but it cannot read that.
-            fit = (ops for ops, reads in needed if not unfit[reads].any())
-            needed_ops = traversal.backward(
-                index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit
-            )
+            fit = []
+            for ops, reads in needed:
+                if not unfit[reads].any():
+                    fit += [i for i in ops if not unfit[i]]
+            needed_ops = traversal.backward(index, fit, within=within & ~unfit)
         # A value that waits for another variable's initializer: the copy must not initialize the
         # original's again.
-        return needed_ops | (
-            resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist())) & self._handles
-        )
+        written = resources_of(index, writes(index, np.flatnonzero(needed_ops).tolist()))
+        return needed_ops | (written & self._handles)
 
     def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
         """The op of a VariableDef's initial value, and what its assign reads and waits for; those
         not waited for.
         """
-        index, reads, waits = self.index, [], []
-        if (
-            variable.initial_value
-            and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None
-        ):
-            reads.append(op)
+        index, reads, waits = self.index, list[int](), list[int]()
+        if variable.initial_value:
+            op = index.ids.get(split_tensor(variable.initial_value)[0])
+            if op is not None:
+                reads.append(op)
         if variable.initializer in index.ids:
             assign = index.ids[variable.initializer]
             reads += index.input_lists[assign]
@@ -247,11 +243,11 @@ class _Completing:
 
     def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
         """The ops that fill the state that some ops hold, with their inputs."""
-        states = {i for holder in holders for i in self._states[holder]} - self._filled
+        states = set[int]().union(*(self._states[holder] for holder in holders)) - self._filled
         if not states:
             return np.zeros(len(self.index), dtype=bool)
         self._filled |= states
-        fill = (i for handle in sorted(states) for i in self._filling.ops(handle))
+        fill = chain.from_iterable(map(self._filling.ops, sorted(states)))
         return self._needed_ops(whole, states, dict.fromkeys([*states, *fill]))
 
     def _needed_ops(self, whole: Mask, states: set[int], fill: Iterable[int]) -> Mask:
@@ -266,9 +262,8 @@ class _Completing:
         needs = traversal.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
         downstream = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
-        touch = traversal.forward(index, sorted(states), within=needs) | traversal.mask_of(
-            index, fill
-        )
+        touch = traversal.forward(index, sorted(states), within=needs)
+        touch |= traversal.mask_of(index, fill)
         return traversal.backward(index, fill, within=needs & (~downstream | touch))
 
     @cached_property
@@ -309,14 +304,15 @@ class _Completing:
         original's.
         """
         index, walked = self.index, ~(whole | self.boundary)
-        ops = (
-            index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ())
-        )
-        members = [op for op in ops if op is not None and walked[op]]
+        names = (split_tensor(member.name)[0] for member in index.collections.get(key, ()))
+        ops = [index.ids[name] for name in names if name in index.ids]
+        members = [op for op in ops if walked[op]]
         if not members:
             return np.zeros(len(index), dtype=bool)
         needed = traversal.backward(index, members, within=walked)
-        barred = self._in_control_flow | (self._handles if key == _REGULARIZATION else False)
+        barred = self._in_control_flow
+        if key == _REGULARIZATION:
+            barred = barred | self._handles
         foreign = needed & (self.shared | from_outside(index) | barred)
         unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
         written_state = writes(index, np.flatnonzero(unfit).tolist())

@@ -69,10 +69,10 @@ class StateWriters:
         kind = kind_of(self.index.types[handle])
         if kind not in _FILLS or kind == TABLE:
             return initializers(self.index, handle)
-        by_hand = (
-            i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i])
-        )
-        return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
+        if kind == "queue" and self._run_by_runners(handle):
+            return sorted(self._run_by_runners(handle))
+        ops = users(self.index, handle)
+        return [op for op in ops if _FILLS[kind].fullmatch(self.index.types[op])]
 
     def starts_empty(self, handle: int) -> bool:
         """Whether a copy of a state lacks what the original holds until it is filled: no op that
@@ -87,12 +87,9 @@ class StateWriters:
         if kind in _FILLED_BY_HAND:
             return True
         starts_filled = kind in _FILLS and kind != TABLE
-        by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index)[i])
-        return (
-            not starts_filled
-            and not _WITHOUT_CONTENT.fullmatch(kind)
-            and next(by_itself, None) is None
-        )
+        if starts_filled or _WITHOUT_CONTENT.fullmatch(kind):
+            return False
+        return all(_must_be_fed(self.index)[op] for op in initializers(self.index, handle))
 
     def _run_by_runners(self, queue: int) -> set[int]:
         if self._runs is None:
@@ -148,9 +145,8 @@ def waiting_tensors(
 @cached_per_index
 def _table_initializer_ops(index: GraphIndex) -> frozenset[int]:
     """The ops that a graph's own list has for initializing its tables."""
-    names = (
-        split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ())
-    )
+    members = index.collections.get(_TABLE_INITIALIZERS, ())
+    names = (split_tensor(member.name)[0] for member in members)
     return frozenset(index.ids[name] for name in names if name in index.ids)
 
 
@@ -189,24 +185,20 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
     In graph order, but tables before iterators. What goes on filling (queues) is not among them,
     nor what must be fed.
     """
-    states = [
-        i
-        for i in np.flatnonzero(persistent_state(index)).tolist()
-        if i in ops and index.types[i] not in HANDLES
-    ]
+    states = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops]
+    states = [i for i in states if index.types[i] not in HANDLES]
     states.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
-    ops_to_run = dict.fromkeys(
-        i for handle in states for i in initializers(index, handle) if i in ops
-    )
-    return tuple(i for i in ops_to_run if not _must_be_fed(index)[i])
+    ops_to_run: dict[int, None] = {}
+    for handle in states:
+        ops_to_run |= dict.fromkeys(initializers(index, handle))
+    return tuple(i for i in ops_to_run if i in ops and not _must_be_fed(index)[i])
 
 
 @cached_per_index
 def _must_be_fed(index: GraphIndex) -> Mask:
     """The ops that need, or only wait for, a placeholder that has no default."""
-    return traversal.forward(
-        index, np.flatnonzero(of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
-    )
+    placeholders = np.flatnonzero(of_type(index, REQUIRED_PLACEHOLDERS.__contains__))
+    return traversal.forward(index, placeholders.tolist())
 
 
 @cached_per_index

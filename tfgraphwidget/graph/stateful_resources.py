@@ -204,11 +204,15 @@ def resources_of(
         if not visited[at]:
             visited[at] = True
             mask[at] = holds[at]
-            if index.types[at] in STATE_FORWARDING or (
-                values and (_reads(index, at) or is_reference(index, at))
-            ):
+            hands_on = index.types[at] in STATE_FORWARDING
+            if values and not hands_on:
+                hands_on = _reads(index, at) or is_reference(index, at)
+            if hands_on:
                 stack += index.input_lists[at]
     return mask
+
+
+_PARTS_OF_VARIABLES = CONSTANTS | VARIABLE_READS | HANDLES
 
 
 def _reads(index: GraphIndex, op: int) -> bool:
@@ -216,10 +220,10 @@ def _reads(index: GraphIndex, op: int) -> bool:
     kind = index.types[op]
     if kind not in VARIABLE_ASSEMBLY:
         return kind in VARIABLE_READS
-    of = (at for at in index.input_lists[op] if index.types[at] not in CONSTANTS)
-    return kind == "Cast" or all(
-        index.types[at] in VARIABLE_READS or index.types[at] in HANDLES for at in of
-    )
+    if kind == "Cast":
+        return True
+    sources = {index.types[source] for source in index.input_lists[op]}
+    return sources <= _PARTS_OF_VARIABLES
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
@@ -257,11 +261,8 @@ def with_state(
     while stack:
         at = stack.pop()
         ops_with_state.add(at)
-        ops_with_state.update(
-            i
-            for i in index.input_lists[at]
-            if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY
-        )
+        if types[at] in VARIABLE_ASSEMBLY:
+            ops_with_state.update(i for i in index.input_lists[at] if types[i] in CONSTANTS)
         new = reads.intersection(index.consumer_lists[at]) - visited
         visited |= new
         stack += new
@@ -288,10 +289,10 @@ def new_keys(
     among, (keyed, keys) = mask_of(index, ops), shared_names(index)
     old = dict.fromkeys(filter(None, compress(keys, among[keyed].tolist())))
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
-    attributes = (index.nodes[i].attr for i in temporary)
-    old |= dict.fromkeys(
-        a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a
-    )
+    for op in temporary:
+        attributes = index.nodes[op].attr
+        if _TEMPORARY in attributes:
+            old[attributes[_TEMPORARY].s.decode(errors="surrogateescape")] = None
     used = {*used_keys(index, into), *reserved_keys} if old else set()
     new = {}
     for key in filter(None, old):

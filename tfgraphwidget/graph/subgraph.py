@@ -70,17 +70,11 @@ class Part:
         data = self.mask[owner] & (edges.port != CONTROL)
         outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
         read = self._tensors(owner, edges.port, data)
-        dtypes_of = self.index.typing.dtypes
-        nodes = self.index.nodes
-        tensors = (
-            (i, port)
-            for i in np.flatnonzero(self.mask).tolist()
-            for port in range(len(dtypes_of(nodes[i])))
-        )
-        return (
-            self._tensor_names(sorted({*outward, *(t for t in tensors if t not in read)}))
-            + self.passthroughs
-        )
+        tensors = set(outward)
+        for op in np.flatnonzero(self.mask).tolist():
+            count = len(self.index.typing.dtypes(self.index.nodes[op]))
+            tensors.update((op, port) for port in range(count) if (op, port) not in read)
+        return self._tensor_names(sorted(tensors)) + self.passthroughs
 
     @cached_property
     def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -93,27 +87,20 @@ class Part:
         """
         source, outside = self.index.inputs.values, from_outside(self.index)
         fed = computed_from_outside(self.index)
-        reads = self.mask[self._owners]
-        entering = reads & (
-            outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True))
-        )
+        brings_in = ~self.mask & fed if fed.any() else ~self.mask
+        entering = self.mask[self._owners] & (outside | brings_in)[source]
         reached = traversal.forward(self.index, self._owners[entering], within=self.mask)
-        candidates = ((name, self.index.op(name)) for name in self.outputs)
-        outputs = tuple(
-            name for name, op in candidates if reached[op] and not self._is_by_product(name, op)
-        )
-        used = traversal.backward(
-            self.index, [self.index.op(name) for name in outputs], within=self.mask
-        )
-        return self._tensor_names(
-            self._tensors(source, self.index.ports, entering & used[self._owners])
-        ), outputs
+        ops = {name: self.index.op(name) for name in self.outputs}
+        outputs = [name for name, op in ops.items() if reached[op]]
+        outputs = [name for name in outputs if not self._is_by_product(name, ops[name])]
+        used = traversal.backward(self.index, [ops[name] for name in outputs], within=self.mask)
+        inputs = self._tensors(source, self.index.ports, entering & used[self._owners])
+        return self._tensor_names(inputs), tuple(outputs)
 
     def _is_by_product(self, name: str, op: int) -> bool:
         """Whether a tensor has no consumer and another of its op has: a norm's batch statistics."""
-        ports = self.index.consumer_edges.port[
-            self.index.consumer_edges.start[op] : self.index.consumer_edges.start[op + 1]
-        ]
+        edges = self.index.consumer_edges
+        ports = edges.port[edges.start[op] : edges.start[op + 1]]
         return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
 
     @cached_property
@@ -127,12 +114,9 @@ class Part:
     @cached_property
     def control_inputs(self) -> tuple[str, ...]:
         """Ops outside that ops inside wait for, as "^op", in the order of first use."""
-        control_inputs = self.index.controls.values[self.mask[self.index.controls.owner]]
-        return tuple(
-            dict.fromkeys(
-                f"^{self.index.names[i]}" for i in control_inputs[~self.mask[control_inputs]]
-            )
-        )
+        waited_for = self.index.controls.values[self.mask[self.index.controls.owner]]
+        outside = dict.fromkeys(waited_for[~self.mask[waited_for]].tolist())
+        return tuple(f"^{self.index.names[op]}" for op in outside)
 
     @cached_property
     def variables(self) -> tuple[VariableDef, ...]:

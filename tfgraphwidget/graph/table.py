@@ -30,12 +30,10 @@ def rows(index: GraphIndex) -> list[dict[str, object]]:
     "float32 (None, 3)", in port order); consumers (how many ops take one of its tensors); variable
     (the one that the op is a part of, as handle, assign, read or check; "" for all others).
     """
-    variable = {
-        op: definition.handle
-        for definition in all_variables(index)
-        for op in own_ops(index, definition)
-    }
-    return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
+    variable_of: dict[int, str] = {}
+    for variable in all_variables(index):
+        variable_of |= dict.fromkeys(own_ops(index, variable), variable.handle)
+    return [_row(Op(index, i), variable_of.get(i, "")) for i in range(len(index))]
 
 
 def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> DataFrame:

@@ -204,9 +204,8 @@ def to_array(value: object, name: str) -> np.ndarray | None:
 def _strings(value: object) -> np.ndarray:
     """Strings as bytes, in an array of objects."""
     array = np.array(value, dtype=object)
-    items = [
-        item.encode() if isinstance(item, str) else item for item in array.reshape(-1).tolist()
-    ]
+    texts = array.reshape(-1).tolist()
+    items = [text.encode() if isinstance(text, str) else text for text in texts]
     if not all(isinstance(item, bytes) for item in items):
         raise TypeError
     result = np.empty(len(items), dtype=object)

@@ -192,16 +192,12 @@ def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     if ... in pattern:
         at = list(pattern).index(...)
         tail = pattern[at + 1 :]
-        short = len(shape) < at + len(tail)
-        return (
-            not short
-            and matches_shape(shape[:at], pattern[:at])
-            and matches_shape(shape[len(shape) - len(tail) :], tail)
-        )
-    pairs = zip(shape, pattern, strict=False)
-    return len(shape) == len(pattern) and all(
-        pattern_size in ("*", size) for size, pattern_size in pairs
-    )
+        if len(shape) < at + len(tail) or not matches_shape(shape[:at], pattern[:at]):
+            return False
+        return matches_shape(shape[len(shape) - len(tail) :], tail)
+    if len(shape) != len(pattern):
+        return False
+    return all(wanted in ("*", size) for size, wanted in zip(shape, pattern, strict=True))
 
 
 def shape_pattern(pattern: Any) -> ShapePattern:
@@ -214,25 +210,26 @@ def shape_pattern(pattern: Any) -> ShapePattern:
     if hasattr(pattern, "rank"):
         return None if pattern.rank is None else tuple(pattern.as_list())
     try:
-        entries = [
-            e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in pattern
-        ]
+        entries = list(map(_pattern_entry, pattern))
     except Exception:  # what can be gone through may raise anything
         entries = [-1]
-    sizes = [e for e in entries if isinstance(e, int)]
-    texts = [e for e in entries if isinstance(e, str)]
-    if (
-        isinstance(pattern, str)
-        or min(sizes, default=0) < 0
-        or set(texts) - {"*"}
-        or entries.count(...) > 1
-    ):
+    sizes = [entry for entry in entries if isinstance(entry, int)]
+    texts = {entry for entry in entries if isinstance(entry, str)}
+    is_right = min(sizes, default=0) >= 0 and texts <= {"*"} and entries.count(...) <= 1
+    if isinstance(pattern, str) or not is_right:
         raise GraphEditError(
             f"{value_text(pattern)} is not a shape pattern; write one entry for each dimension: "
             "its size, None for unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)
+
+
+def _pattern_entry(entry: Any) -> Any:
+    """An entry of a shape pattern, a size as an int; TypeError for what is none."""
+    if entry is None or entry is ... or isinstance(entry, str):
+        return entry
+    return operator.index(entry)
 
 
 _SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...": ..., "…": ...}
@@ -257,14 +254,18 @@ def parse_shape(text: str) -> ShapePattern:
     sizes = [size.strip() for size in texts]
     if sizes[-1] == "":
         sizes.pop()  # "(2,)", or no size at all
-    if not all(
-        size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes
-    ):
+    if not all(map(_is_size, sizes)):
         raise GraphEditError(
             f"{text[:40]!r} is not a shape; write shape:?x224x224x3 or shape:[None, 10], with * "
             "for any size, and once ... for any number of them."
         )
     return shape_pattern([_SIZES[size] if size in _SIZES else int(size) for size in sizes])
+
+
+def _is_size(text: str) -> bool:
+    """Whether a text is one of _SIZES, or a number that fits into 64 bits."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < 16
+    return text in _SIZES or is_number
 
 
 # Static shapes that NodeDefs of files list themselves; TensorFlow does not check them on import.

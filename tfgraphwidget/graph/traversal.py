@@ -33,13 +33,9 @@ def forward(
     Edges of the tensors `stop` are not followed, and only ops `within` are reached; the seeds need
     not be among them.
     """
-    return _walk(
-        index.consumer_edges,
-        seeds,
-        _followed_edges(
-            index.consumer_edges, _leaving(index.consumer_edges, stop), within, controls
-        ),
-    )
+    edges = index.consumer_edges
+    followed = _followed_edges(edges, _leaving(edges, stop), within, controls)
+    return _walk(edges, seeds, followed)
 
 
 def backward(
@@ -51,11 +47,9 @@ def backward(
     controls: bool = True,
 ) -> Mask:
     """All ops that the seeds need, as `forward` finds those that depend on them."""
-    return _walk(
-        index.sources,
-        seeds,
-        _followed_edges(index.sources, _arriving(index.sources, stop), within, controls),
-    )
+    edges = index.sources
+    followed = _followed_edges(edges, _arriving(edges, stop), within, controls)
+    return _walk(edges, seeds, followed)
 
 
 def flood(
@@ -171,19 +165,18 @@ def _walk(edges: Edges, seeds: Iterable[int], keep: Mask | None) -> Mask:
 
 def _less(edges: Edges, keep: Mask) -> tuple[Ids, Ids]:
     """Start and end of some of the edges."""
-    start: Ids = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)[
-        edges.start
-    ]
-    return start, edges.to[keep]
+    count_before = np.concatenate([[0], np.cumsum(keep, dtype=np.int32)]).astype(np.int32)
+    return count_before[edges.start], edges.to[keep]
 
 
 def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> tuple[Ids, Ids]:
     """The edges as (from, to), data edges either way."""
-    parts = []
+    owners, targets = [], []
     for edges, controls in ((index.consumer_edges, controls_out), (index.sources, controls_in)):
         keep = (edges.port >= 0) | controls
-        parts.append((edges.owner[keep], edges.to[keep]))
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        owners.append(edges.owner[keep])
+        targets.append(edges.to[keep])
+    return np.concatenate(owners), np.concatenate(targets)
 
 
 def after_sources(
@@ -213,9 +206,11 @@ def topological_rank(index: GraphIndex) -> Sequence[int]:
     """For each op its place in an order where ops follow what they read, but for loops."""
     if index.is_sorted():
         return range(len(index))
-    order = after_sources(
-        range(len(index)), lambda op: (*index.input_lists[op], *index.control_lists[op]), len(index)
-    )
+
+    def sources(op: int) -> Iterable[int]:
+        return (*index.input_lists[op], *index.control_lists[op])
+
+    order = after_sources(range(len(index)), sources, len(index))
     rank = np.empty(len(index), np.int64)
     rank[order] = np.arange(len(index))
     ranks: list[int] = rank.tolist()

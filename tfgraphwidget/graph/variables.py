@@ -81,44 +81,30 @@ def definition_of(index: GraphIndex, name: str) -> VariableDef:
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
     """Define a variable by the ops around its handle, as TensorFlow's own code names them."""
     name = index.names[handle]
-    consumers = [
-        i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle
-    ]
-
-    def pick(kinds: frozenset[str]) -> int | None:
-        # A Saver assigns and reads every variable too; the variable's own ops are in the scope of
-        # its name.
-        own = [
-            i
-            for i in consumers
-            if index.types[i] in kinds and index.names[i].startswith(f"{name}/")
-        ]
-        return own[0] if own else None
-
-    assign, read = pick(ASSIGNS), pick(VARIABLE_READS)
-    if assign is not None and len(index.input_lists[assign]) < 2:
-        assign = None  # the file is damaged
+    distinct = dict.fromkeys(index.consumer_lists[handle])
+    consumers = [i for i in distinct if index.input_lists[i][0] == handle]
+    # A Saver assigns and reads every variable too; the variable's own ops are in the scope of its
+    # name.
+    own = [i for i in consumers if index.names[i].startswith(f"{name}/")]
+    assign = next((i for i in own if index.types[i] in ASSIGNS), None)
+    read = next((i for i in own if index.types[i] in VARIABLE_READS), None)
     if read is None:
         # Variables that tf.raw_ops made have no read under their names. A read with a control input
         # is not used, since fetching it would run that op too.
-        plain = (
-            i
-            for i in consumers
-            if index.types[i] == "ReadVariableOp" and not index.control_lists[i]
-        )
-        read = next(plain, None)
+        reads = (i for i in consumers if index.types[i] == "ReadVariableOp")
+        read = next((i for i in reads if not index.control_lists[i]), None)
+    initial_value = initializer = None
+    if assign is not None and len(index.input_lists[assign]) > 1:  # in a damaged file it has less
+        source, port = index.input_tensors(assign)[1]
+        initial_value = f"{index.names[source]}:{port}"
+        initializer = index.names[assign]
     return VariableDef(
         handle=name,
-        initial_value=None if assign is None else _input_tensor(index, assign, 1),
-        initializer=None if assign is None else index.names[assign],
+        initial_value=initial_value,
+        initializer=initializer,
         snapshot=None if read is None else f"{index.names[read]}:0",
         resource=index.types[handle] in RESOURCE_HANDLES,
     )
-
-
-def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
-    at = index.inputs.start[op] + slot
-    return f"{index.names[index.inputs.values[at]]}:{index.ports[at]}"
 
 
 def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
@@ -147,13 +133,13 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
     variable: tables, queues, iterators and readers.
     """
     kind = index.types[op]
-    if is_placeholder(kind) or kind in HANDLES:
-        return kind not in HANDLES
+    if kind in HANDLES:
+        return False
+    if is_placeholder(kind) or has_state(index.nodes[op]):
+        return True
     # A file may have left out attributes at their default.
     definition = index.typing.definition(kind)
-    return has_state(index.nodes[op]) or (
-        definition is not None and any(a.name == STATE_KEY for a in definition.attr)
-    )
+    return definition is not None and any(a.name == STATE_KEY for a in definition.attr)
 
 
 def is_placeholder(op_type: str) -> bool:

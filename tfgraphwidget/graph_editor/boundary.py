@@ -64,9 +64,12 @@ def get_ops_ios(
     neighbors: list[Operation] = []
     for op in make_list_of_op(ops):
         neighbors += (t.op for t in op.inputs)
-        neighbors += (consumer for t in op.outputs for consumer in t.consumers())
-        neighbors += control_outputs.get(op) if control_outputs else ()
-        neighbors += op.control_inputs if control_inputs else ()
+        for t in op.outputs:
+            neighbors += t.consumers()
+        if control_outputs:
+            neighbors += control_outputs.get(op)
+        if control_inputs:
+            neighbors += op.control_inputs
     return unique(neighbors)
 
 
@@ -120,7 +123,8 @@ def get_within_boundary_ops(
         ValueError: A seed is on the boundary, or ops are of several graphs, or see `check_cios`.
     """
     control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    ops, boundary = make_list_of_op(ops), set(make_list_of_op(boundary_ops))
+    ops = make_list_of_op(ops)
+    boundary = set(make_list_of_op(boundary_ops))
     seeds = make_list_of_op(seed_ops, allow_graph=False)
     for seed in seeds:
         if seed in boundary:
@@ -131,7 +135,8 @@ def get_within_boundary_ops(
         return []
     graph = seeds[0].graph
     index = index_of(graph)
-    wall = traversal.mask_of(index, numbers(index, (op for op in boundary if op.graph is graph)))
+    boundary_here = [op for op in boundary if op.graph is graph]
+    wall = traversal.mask_of(index, numbers(index, boundary_here))
     waits = control_outputs is not None and control_outputs.graph is graph
     within = traversal.flood(
         index, numbers(index, seeds), wall, controls_in=control_inputs, controls_out=waits

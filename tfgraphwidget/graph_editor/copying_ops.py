@@ -42,9 +42,9 @@ class Copier:
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
         self.names = dict(info.settings.already)
-        library = copy_functions(
-            index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph
-        )
+        scope = info.scope_.rstrip("/") or "copy"
+        library = copy_functions(index, nodes, target, scope, own=info.same_graph)
+        new_functions = {old: new for old, new in (library.names or {}).items() if old != new}
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[NodeDef] = []
         failed_ops = record_of(info.graph_).failed  # keeps no key: the next try takes it again
@@ -55,7 +55,7 @@ class Copier:
             self.names,
             keys=self._new_values("shared_name", nodes, others),
             frames=self._new_values("frame_name", nodes, others),
-            functions={old: new for old, new in (library.names or {}).items() if old != new},
+            functions=new_functions,
             stays=info.same_graph,
             dropped=info.dropped,
         )
@@ -104,17 +104,17 @@ class Copier:
                 new_inputs[op] = [outside(op, t) for t in op.inputs]
                 drafts[op] = self._draft(of, nodedef_fn)
         plain_ops = [op for op in ops if op not in new_inputs]
-        copies = dict(
-            zip(plain_ops, self._copies([originals[op] for op in plain_ops]), strict=True)
-        )
-        copies |= {op: self._node(op, drafts[op], new_inputs[op], waits=waits) for op in new_inputs}
+        plain_copies = self._copies([originals[op] for op in plain_ops])
+        copies = dict(zip(plain_ops, plain_copies, strict=True))
+        for op, tensors_read in new_inputs.items():
+            copies[op] = self._node(op, drafts[op], tensors_read, waits=waits)
         nodes = {op: copies[op] for op in ops}
         self._make(nodes, new_inputs)
         new_ops = [find_operation(self.info.graph_, node.name) for node in nodes.values()]
         self.info.transformed_ops.update(zip(ops, new_ops, strict=True))
-        self.info.transformed_ts.pair(
-            (t for op in ops for t in op.outputs), (t for op_ in new_ops for t in op_.outputs)
-        )
+        tensors = chain.from_iterable(op.outputs for op in ops)
+        new_tensors = chain.from_iterable(op_.outputs for op_ in new_ops)
+        self.info.transformed_ts.pair(tensors, new_tensors)
 
     def alone(
         self,
@@ -132,9 +132,8 @@ class Copier:
         of = self.index.nodes[self.index.ids[op.name]]
         draft, graph = self._draft(of, nodedef_fn), self.info.graph_
         if "_class" in draft.attr:  # it may have to stand beside an op that is copied after it
-            self._beside.append(
-                type(draft)(name=of.name, attr={"_class": draft.attr.pop("_class")})
-            )
+            colocation = {"_class": draft.attr.pop("_class")}
+            self._beside.append(type(draft)(name=of.name, attr=colocation))
         node = self._node(op, draft, new_inputs, waits=False)
         if self.library.functions:  # the first import takes them along
             self._make({op: node}, {op: new_inputs})
@@ -147,11 +146,10 @@ class Copier:
 
     def _read_from_outside(self, nodes: Iterable[NodeDef]) -> frozenset[str]:
         """The inputs, as NodeDefs have them, that are not just read from copies of copied ops."""
-        read = {text for node in nodes for text in node.input}
+        read = set(chain.from_iterable(node.input for node in nodes))
         instead = {as_input(t.op.name, t.value_index) for t in self.info.settings.instead}
-        return frozenset(
-            text for text in read if text in instead or self._is_outside(*split_input(text))
-        )
+        outside = {text for text in read if self._is_outside(*split_input(text))}
+        return frozenset(outside | (read & instead))
 
     def _is_outside(self, op: str, port: int) -> bool:
         return port >= 0 and op not in self._own
@@ -231,14 +229,10 @@ class Copier:
         self, ops: list[Operation], new_inputs: Mapping[Operation, Sequence[Tensor | None]]
     ) -> set[Operation]:
         """The ops whose copies keep the static shapes: no input upstream has another one."""
-        other = [
-            self.index.ids[op.name]
-            for op, read in new_inputs.items()
-            if _reads_another_shape(op, read)
-        ]
+        other = [op for op, read in new_inputs.items() if _reads_another_shape(op, read)]
         if not other:
             return set(ops)
-        reached = traversal.forward(self.index, other)
+        reached = traversal.forward(self.index, [self.index.ids[op.name] for op in other])
         return {op for op in ops if not reached[self.index.ids[op.name]]}
 
     def finish(self) -> list[tuple[Variable, Variable]]:
@@ -376,11 +370,11 @@ def _groups(
 
 def _reads_another_shape(op: Operation, new_inputs: Sequence[Tensor | None]) -> bool:
     """Whether a copy of the op that reads `new_inputs`, None for none, has another static shape."""
-    pairs = zip(op.inputs, new_inputs, strict=False)
-    return any(
-        t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto()
-        for t, t_ in pairs
-    )
+    for t, t_ in zip(op.inputs, new_inputs, strict=False):
+        is_same = t_ is None or t_ is t or t_.shape.as_proto() == t.shape.as_proto()
+        if not is_same:
+            return True
+    return False
 
 
 def _attribute_values(attribute: str, nodes: Iterable[NodeDef]) -> Iterator[str]:

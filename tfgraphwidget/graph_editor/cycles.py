@@ -60,13 +60,13 @@ def cycle_of(
         new: The new edges.
         before: Gives the ops right before an op once the graph is changed.
     """
+    if not new:
+        return []
     consumers = {consumer for consumer, _ in new}
-    # A cycle through an op before all consumers would be there already. False: nothing before it is
-    # left to search.
-    on_path = dict.fromkeys(
-        set.intersection(*(set(_before(op)) for op in consumers)) if consumers else (), False
-    )
-    first = min(map(operation_number, consumers), default=0)
+    # A cycle through an op before all consumers would be there already.
+    before_all = set.intersection(*(set(_before(op)) for op in consumers))
+    on_path = dict.fromkeys(before_all, False)  # False: nothing before it is left to search
+    first = min(map(operation_number, consumers))
     oldest = min(_known_oldest(graph), first)
     for root in sorted({source for _, source in new}, key=operation_number):
         path: list[Operation] = []
@@ -101,11 +101,10 @@ def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> Non
     """
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     if known_for == stamp:
-        numbers = (
-            (operation_number(consumer), operation_number(source)) for consumer, source in new
-        )
-        later = (number for number, source in numbers if source > number)
-        setattr(graph, _KEPT_AS, (stamp_of(graph), min([oldest, *later])))
+        for consumer, source in new:
+            if operation_number(source) > operation_number(consumer):
+                oldest = min(oldest, operation_number(consumer))
+        setattr(graph, _KEPT_AS, (stamp_of(graph), oldest))
 
 
 def stamp_of(graph: Graph) -> tuple[int, int]:
@@ -126,12 +125,11 @@ def _known_oldest(graph: Graph) -> float:
 
 def _find_oldest(graph: Graph) -> float:
     """The same, found; infinity if there is no such op."""
-    numbered = ((operation_number(op), op) for op in graph.get_operations())
-    late = (
-        number
-        for number, op in numbered
-        if any(operation_number(other) > number for other in _before(op))
-    )
-    oldest = float(next(late, inf))
+    oldest = inf
+    for op in graph.get_operations():
+        number = operation_number(op)
+        if any(operation_number(other) > number for other in _before(op)):
+            oldest = float(number)
+            break
     setattr(graph, _KEPT_AS, (stamp_of(graph), oldest))
     return oldest

@@ -9,6 +9,7 @@ those of `detach_outputs` stand each for its own tensor.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from tfgraphwidget.graph_editor.lists import check_graphs, check_type, unique
@@ -207,7 +208,9 @@ def bypass(sgv: object) -> tuple[SubGraphView, list[Tensor]]:
 
 def _cut_inputs(plan: Rewiring, view: SubGraphView) -> list[Hole]:
     """Plan that a view reads a placeholder for each of its inputs."""
-    may = {*view.ops, *(op for t in view.passthroughs for op in plan.consumers(t))}
+    may = set(view.ops)
+    for t in view.passthroughs:
+        may.update(plan.consumers(t))
     holes = [plan.hole(t) for t in view.inputs]
     for hole, t in zip(holes, view.inputs, strict=True):
         plan.move(hole, t, [op for op in plan.consumers(t) if op in may])
@@ -230,28 +233,22 @@ def _cut_control_inputs(plan: Rewiring, view: SubGraphView) -> None:
     for op in view.ops:
         control_inputs = plan.control_inputs(op)
         if not inside.issuperset(control_inputs):
-            plan.wait(
-                op, [control_input for control_input in control_inputs if control_input in inside]
-            )
+            plan.wait(op, [other for other in control_inputs if other in inside])
 
 
 def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Any) -> None:
+    if control_outputs is None:
+        return
     inside = set(view.ops)
-    successors = (
-        unique(w for op in view.ops for w in control_outputs.get(op))
-        if control_outputs is not None
-        else ()
-    )
-    for waiting in successors:
+    for waiting in unique(chain.from_iterable(map(control_outputs.get, view.ops))):
         if waiting not in inside:
             plan.wait(waiting, [op for op in plan.control_inputs(waiting) if op not in inside])
 
 
 def _outputs_after(view: SubGraphView, new_inputs: Iterable[End]) -> list[End]:
     """The outputs of a view with other inputs: a passthrough becomes what represents it."""
-    through = {
-        id(t): new for t, new in zip(view.inputs, new_inputs, strict=True) if view.is_passthrough(t)
-    }
+    pairs = zip(view.inputs, new_inputs, strict=True)
+    through = {id(t): new for t, new in pairs if view.is_passthrough(t)}
     return [through.get(id(t), t) for t in view.outputs]
 
 

@@ -61,9 +61,8 @@ def copy_variable_to_graph(
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the
             copy.
     """
-    if not isinstance(variable, tf.Variable) or not isinstance(
-        getattr(variable, "graph", None), tf.Graph
-    ):
+    graph = getattr(variable, "graph", None)
+    if not isinstance(variable, tf.Variable) or not isinstance(graph, tf.Graph):
         raise TypeError(
             f"{value_text(variable)} is not a Variable of a graph; copy_to_graph copies ops and "
             "tensors."
@@ -73,11 +72,11 @@ def copy_variable_to_graph(
     name = scope_finalize(namespace) + variable.name
     if name not in copies:
         existing = _variable_named(name, to_graph)
-        copies[name] = (
-            _Copying(variable.graph, to_graph, namespace, copies).variable(variable)
-            if existing is None
-            else existing
-        )
+        if existing is None:
+            copying = _Copying(variable.graph, to_graph, namespace, copies)
+            copies[name] = copying.variable(variable)
+        else:
+            copies[name] = existing
     copied: Variable = copies[name]
     return copied
 
@@ -170,12 +169,14 @@ def _variable_named(name: str, graph: Graph) -> Variable | None:
     check_type(graph, (tf.Graph,))
     record = record_of(graph)
     variables = {} if split_tensor(name)[0] in record.hidden else record.variables
-    items = (
-        item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key)
-    )
     if name in variables:
         return variables[name]
-    return next((i for i in items if Member.of(i) == Member("variable", name)), None)
+    for key in graph.get_all_collection_keys():
+        for item in graph.get_collection_ref(key):
+            if Member.of(item) == Member("variable", name):
+                variable: Variable = item
+                return variable
+    return None
 
 
 class _Copying:

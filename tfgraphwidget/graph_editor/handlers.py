@@ -23,10 +23,10 @@ def replace_t_with_placeholder_handler(info: Transforming, t: Tensor) -> Tensor:
         info: The transformation.
         t: The tensor.
     """
-    if info.same_graph and any(
-        info.needs_reference(op, t) for op in t.consumers() if op in info.ops
-    ):
-        return t
+    if info.same_graph:
+        inside = [op for op in t.consumers() if op in info.ops]
+        if any(info.needs_reference(op, t) for op in inside):
+            return t
     return info.placeholder(t)
 
 

@@ -19,6 +19,7 @@ from tfgraphwidget.tf_internals import PartitionedVariable
 from tfgraphwidget.tf_types import Graph, Operation, Tensor, Variable
 
 T = TypeVar("T")
+_SHOWN = 8  # tensors of a view that a sentence names
 
 
 class ListView:
@@ -45,9 +46,9 @@ class ListView:
 
     def __contains__(self, item: object) -> bool:
         # `==` on two tensors of a FuncGraph would add an op to it.
-        return any(item is element for element in self._list) or (
-            not isinstance(item, tf.Tensor) and item in self._list
-        )
+        if any(item is element for element in self._list):
+            return True
+        return not isinstance(item, tf.Tensor) and item in self._list
 
     def __add__(self, other: Iterable[object]) -> list[object]:
         return [*self._list, *other]
@@ -109,9 +110,12 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
         for i, t in enumerate(tensors):
             if t is at:
                 return i
-        names = ", ".join(repr(t.name) for t in tensors[:8]) + (", ..." if len(tensors) > 8 else "")
+        names = [repr(t.name) for t in tensors[:_SHOWN]]
+        if len(tensors) > _SHOWN:
+            names.append("...")
         raise ValueError(
-            f"{at.name!r} is not an {kind} of this view; its {kind}s are {names or 'none'}."
+            f"{at.name!r} is not an {kind} of this view; its {kind}s are "
+            f"{', '.join(names) or 'none'}."
         )
     try:
         i = operator.index(at)
@@ -439,8 +443,9 @@ def _allow(allowed: bool, what: str) -> None:
 def _list_items(items: object, element_type: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it
     # after.
-    elements = [one for item in as_list(items) for one in parts_of(item)]
-    elements = list(map(as_op if element_type is tf.Operation else as_tensor, elements))
+    parts = [one for item in as_list(items) for one in parts_of(item)]
+    convert = as_op if element_type is tf.Operation else as_tensor
+    elements = list(map(convert, parts))
     if check_graph:
         get_unique_graph(elements, check_types=types, none_if_empty=True)
         if types is element_type:

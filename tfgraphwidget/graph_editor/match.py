@@ -76,21 +76,21 @@ class OpMatcher:
                 f"Expected a tf.Operation, got the {type(op).__name__} {value_text(op)}; give an "
                 "op."
             )
-        return (
-            bool(self._filter(op))
-            and _all_match(self._inputs, [tensor.op for tensor in op.inputs])
-            and _all_match(self._control_inputs, list(op.control_inputs))
-            and self._matches_outputs(op)
-        )
+        if not self._filter(op):
+            return False
+        if not _all_match(self._inputs, [tensor.op for tensor in op.inputs]):
+            return False
+        if not _all_match(self._control_inputs, list(op.control_inputs)):
+            return False
+        return self._matches_outputs(op)
 
     def _matches_outputs(self, op: Operation) -> bool:
         if self._outputs is None:
             return True
-        pairs = list(zip(op.outputs, self._outputs, strict=False))
-        is_same_count = len(op.outputs) == len(self._outputs)
-        return is_same_count and all(
-            _all_match(filters, list(tensor.consumers())) for tensor, filters in pairs
-        )
+        if len(op.outputs) != len(self._outputs):
+            return False
+        pairs = zip(op.outputs, self._outputs, strict=True)
+        return all(_all_match(filters, list(tensor.consumers())) for tensor, filters in pairs)
 
     def input_ops(self, *args: object) -> OpMatcher:
         """Require as many inputs, of ops that match.
@@ -129,10 +129,14 @@ class OpMatcher:
             This matcher.
         """
         _check_unset("output_ops", self._outputs)
-        lists = [each if each is None or isinstance(each, list) else [each] for each in args]
-        self._outputs = [
-            None if each is None else [_as_matcher(one) for one in each] for each in lists
-        ]
+        outputs: list[list[Filter | None] | None] = []
+        for each in args:
+            if each is None:
+                outputs.append(None)
+            else:
+                consumers = each if isinstance(each, list) else [each]
+                outputs.append(list(map(_as_matcher, consumers)))
+        self._outputs = outputs
         return self
 
 
@@ -198,9 +202,10 @@ def _as_matcher(condition: object) -> Filter | None:
 def _all_match(filters: list[Filter | None] | None, ops: list[Operation]) -> bool:
     if filters is None:
         return True
-    return len(filters) == len(ops) and all(
-        accepts is None or bool(accepts(op)) for accepts, op in zip(filters, ops, strict=True)
-    )
+    if len(filters) != len(ops):
+        return False
+    pairs = zip(filters, ops, strict=True)
+    return all(accepts is None or accepts(op) for accepts, op in pairs)
 
 
 def _check_unset(what: str, before: object) -> None:

@@ -73,9 +73,11 @@ def placeholder_name(
         return scope_finalize(scope or "") + prefix
     t = as_tensor(t)
     check_type(t, (tf.Tensor,))
-    own = scope_basename(t.op.name)
+    name = scope_basename(t.op.name)
+    if not name.startswith(f"{prefix}__"):
+        name = f"{prefix}__{name}_{t.value_index}"
     where = scope_dirname(t.op.name) if scope is None else scope_finalize(scope)
-    return where + (own if own.startswith(f"{prefix}__") else f"{prefix}__{own}_{t.value_index}")
+    return where + name
 
 
 def make_placeholder_from_tensor(

@@ -207,8 +207,10 @@ def plan_inputs(plan: Rewiring, sgv0: SubGraphView, sgv1: SubGraphView, *, swap:
         sgv1: A view with as many inputs.
         swap: Whether `sgv0` reads the inputs of `sgv1` too.
     """
-    through = [op for view in (sgv0, sgv1) for t in view.passthroughs for op in plan.consumers(t)]
-    plan.reroute(sgv0.inputs, sgv1.inputs, swap=swap, can_modify={*sgv0.ops, *sgv1.ops, *through})
+    can_modify = {*sgv0.ops, *sgv1.ops}
+    for t in (*sgv0.passthroughs, *sgv1.passthroughs):
+        can_modify.update(plan.consumers(t))
+    plan.reroute(sgv0.inputs, sgv1.inputs, swap=swap, can_modify=can_modify)
 
 
 def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
@@ -233,11 +235,8 @@ def take_inputs(sgv0: SubGraphView, sgv1: SubGraphView, *, swap: bool) -> None:
 
 def _pass_through(of: SubGraphView, view: SubGraphView) -> None:
     """Replace an output of `view` that is a passthrough of `of` by `view`'s input for it."""
-    instead = {
-        id(t): t_
-        for t, t_ in zip(of._input_ts, view._input_ts, strict=True)
-        if of.is_passthrough(t)
-    }
+    pairs = zip(of._input_ts, view._input_ts, strict=True)
+    instead = {id(t): t_ for t, t_ in pairs if of.is_passthrough(t)}
     view._output_ts = [instead.get(id(t), t) for t in view._output_ts]
 
 

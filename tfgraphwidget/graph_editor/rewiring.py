@@ -70,7 +70,7 @@ class Rewiring:
         """The inputs of an op."""
         if op in self._read:
             return self._read[op]
-        return list(map(self._plain, op.inputs) if self._veils else op.inputs)
+        return list(map(self._plain, op.inputs)) if self._veils else list(op.inputs)
 
     def control_inputs(self, op: Operation) -> list[Operation]:
         """The control inputs of an op."""
@@ -83,13 +83,13 @@ class Rewiring:
             t: The tensor, or an op for its control edges.
         """
         t = self._plain(t)
-        live_consumers = (
-            []
-            if isinstance(t, Hole)
-            else [op for consumer in t.consumers() for op in self._consumers_through(consumer)]
-        )
-        consumers = unique([*live_consumers, *self._new_consumers.get(id(t), ())])
-        return [op for op in consumers if any(read is t for read in self.inputs(op))]
+        consumers: list[Operation] = []
+        if not isinstance(t, Hole):
+            for consumer in t.consumers():
+                consumers += self._consumers_through(consumer)
+        consumers += self._new_consumers.get(id(t), ())
+        # Some may have been moved to another tensor.
+        return [op for op in unique(consumers) if any(read is t for read in self.inputs(op))]
 
     def read(self, op: Operation, inputs: Iterable[End]) -> None:
         """Let an op read these tensors and holes, one for each of its inputs."""
@@ -144,11 +144,8 @@ class Rewiring:
         consumers = [(self.consumers(t0), self.consumers(t1)) for t0, t1 in pairs]
 
         def changeable(ops: list[Operation]) -> list[Operation]:
-            return [
-                op
-                for op in ops
-                if op not in cannot_modify and (can_modify is None or op in can_modify)
-            ]
+            allowed = ops if can_modify is None else [op for op in ops if op in can_modify]
+            return [op for op in allowed if op not in cannot_modify]
 
         moved = 0
         for (t0, t1), (of_t0, of_t1) in zip(pairs, consumers, strict=True):
@@ -180,11 +177,8 @@ class Rewiring:
             return
         _check_edges(changes)
         new = {(op, then.op) for op, _, _, then in changes if not isinstance(then, Hole)}
-        new |= {
-            (op, control_input)
-            for op, ops in waits
-            for control_input in set(ops).difference(op.control_inputs)
-        }
+        for op, for_ops in waits:
+            new |= {(op, other) for other in set(for_ops).difference(op.control_inputs)}
         self._check_cycles(new)
         check_open(self.graph)
         stamp = stamp_of(self.graph)
@@ -236,11 +230,10 @@ class Rewiring:
                 back.append(partial(update_input, op, k, op.inputs[k]))
                 t = live(then)
                 set_input(self.graph, op, k, t.op.name, t.value_index)
-            for op, ops in waits:
-                back.append(
-                    partial(set_control_inputs, self.graph, op, [w.name for w in op.control_inputs])
-                )
-                set_control_inputs(self.graph, op, [control_input.name for control_input in ops])
+            for op, for_ops in waits:
+                names = [other.name for other in op.control_inputs]
+                back.append(partial(set_control_inputs, self.graph, op, names))
+                set_control_inputs(self.graph, op, [other.name for other in for_ops])
         except BaseException:
             for take_back in reversed(back):
                 take_back()

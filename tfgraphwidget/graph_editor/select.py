@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
@@ -91,9 +92,9 @@ def filter_ts(
         ValueError: The ops are of several graphs.
     """
     all_ops = make_list_of_op(ops)
-    tensors = unique(
-        [t for op in all_ops for t in op.inputs] + [t for op in all_ops for t in op.outputs]
-    )
+    inputs = chain.from_iterable(op.inputs for op in all_ops)
+    outputs = chain.from_iterable(op.outputs for op in all_ops)
+    tensors = unique(chain(inputs, outputs))
     return tensors if positive_filter is True else [t for t in tensors if positive_filter(t)]
 
 
@@ -256,9 +257,13 @@ class _Choice:
     def heeds(self, own: str, others: str, restrict: str) -> Callable[[re.Pattern[str]], bool]:
         """Says of an expression whether this kind of selection heeds it, by how it begins."""
         only_own = self.kwargs.get(restrict, False)
-        return lambda regex: (
-            regex.pattern.startswith(own) or not (only_own or regex.pattern.startswith(others))
-        )
+
+        def is_heeded(regex: re.Pattern[str]) -> bool:
+            if regex.pattern.startswith(own):
+                return True
+            return not only_own and not regex.pattern.startswith(others)
+
+        return is_heeded
 
     def select(
         self,

@@ -172,14 +172,13 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             control_inputs: An op is needed also by those that wait for it.
         """
         new = self.copy()
-        used = set(
-            get_walks_union_ops(
-                self.connected_inputs,
-                self.connected_outputs,
-                within_ops=self._ops,
-                control_inputs=control_inputs,
-            )
+        union = get_walks_union_ops(
+            self.connected_inputs,
+            self.connected_outputs,
+            within_ops=self._ops,
+            control_inputs=control_inputs,
         )
+        used = set(union)
         new._ops = [op for op in self._ops if op in used]
         return new
 
@@ -308,9 +307,9 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
             ("outputs", self._output_ts),
         ):
             lines.append(f"** {title}[{len(items)}]:" if items else f"** {title}: empty")
-            lines += [
-                f"  {item.name} *" if id(item) in through else f"  {item.name}" for item in items
-            ]
+            for item in items:
+                mark = " *" if id(item) in through else ""
+                lines.append(f"  {item.name}{mark}")
         return "\n".join(lines) + "\n"
 
 

@@ -224,10 +224,7 @@ class _Replacements:
     def __init__(self, replacement_ts: Mapping[TensorKey, object]) -> None:
         self.by, self.inputs, self.whole = TensorMap(), TensorMap(), list[Any]()
         for key, value in replacement_ts.items():
-            old, new = (
-                parts_of(reference.deref() if hasattr(reference, "deref") else reference)
-                for reference in (key, value)
-            )
+            old, new = parts_of(_deref(key)), parts_of(_deref(value))
             if len(old) > 1 and isinstance(value, list | tuple):
                 new = list(value)
             if len(old) != len(new):
@@ -254,3 +251,8 @@ class _Replacements:
             self.by.update((read, value_of(new)) for read in reads_of(old))
         else:
             self.by[tensor] = value_of(new)
+
+
+def _deref(reference: Any) -> Any:
+    """The tensor of a `tensor.ref()`; anything else as it is."""
+    return reference.deref() if hasattr(reference, "deref") else reference

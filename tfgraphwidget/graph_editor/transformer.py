@@ -169,17 +169,12 @@ class Transformer(ArgumentChecks, refusal=TypeError):
 
     def _connect_control_inputs(self, info: Transforming) -> None:
         for op, op_ in info.transformed_ops.items():
-            new_control_inputs = [
+            others_ = [
                 self.transform_control_input_handler(info, other) for other in op.control_inputs
             ]
-            if new_control_inputs:
-                control_inputs = set(op_.control_inputs)
-                add_control_inputs(
-                    op_,
-                    unique(
-                        w for w in new_control_inputs if w is not None and w not in control_inputs
-                    ),
-                )
+            if others_:
+                present = {None, *op_.control_inputs}
+                add_control_inputs(op_, unique(each for each in others_ if each not in present))
 
     def _assign_collections(
         self, info: Transforming, variables: list[tuple[Variable, Variable]]
@@ -266,10 +261,9 @@ def _settings(handler: object) -> Mapping[str, object] | None:
 def _view_of(info: Transforming) -> SubGraphView:
     """The view of the result, its inputs and outputs in the order of the originals'."""
     view = SubGraphView(list(info.transformed_ops.values()))
-    inputs = (info.inputs.get(t) for t in info.sgv.inputs)
-    outputs = (info.transformed_ts.get(t) for t in info.sgv.outputs)
     input_map = TensorMap((t, t) for t in view.inputs)
     output_map = TensorMap((t, t) for t in view.outputs)
-    return view.remap(
-        unique(t for t in inputs if t in input_map), [t for t in outputs if t in output_map]
-    )
+    inputs = [info.inputs.get(t) for t in info.sgv.inputs]
+    outputs = [info.transformed_ts.get(t) for t in info.sgv.outputs]
+    new_inputs = unique(t for t in inputs if t in input_map)
+    return view.remap(new_inputs, [t for t in outputs if t in output_map])

@@ -258,15 +258,15 @@ class TransformerInfo:
 
     @cached_property
     def _copies(self) -> tuple[TensorMap, dict[str, object]]:
-        return _both_ways(
-            [*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables
-        )
+        pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
+        return _both_ways(pairs, self._variables)
 
     @cached_property
     def _originals(self) -> tuple[TensorMap, dict[str, object]]:
         pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
-        back = [(copy, original) for original, copy in self._variables]
-        return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
+        # The first of several with one copy comes last, so that it is found.
+        back = [(copy, original) for original, copy in reversed(pairs)]
+        return _both_ways(back, [(copy, original) for original, copy in self._variables])
 
     @staticmethod
     def _find(
@@ -290,8 +290,10 @@ class TransformerInfo:
             lines.append(f"  Within graph[{id(self._graph)}]{'' if self._scope_ else ' IN-PLACE'}")
         else:
             lines.append(f"  graph[{id(self._graph)}] => graph[{id(self._graph_)}]")
-        lines += [f"  Relative to source scope: {self._scope}"] if self._scope else []
-        lines += [f"  Scope destination: {self._scope_}"] if self._scope_ else []
+        if self._scope:
+            lines.append(f"  Relative to source scope: {self._scope}")
+        if self._scope_:
+            lines.append(f"  Scope destination: {self._scope_}")
         lines.append("Operations mapping:")
         lines += [f"  {op.name} => {op_.name}" for op, op_ in self._transformed_ops.items()]
         return "\n".join(lines) + "\n"

@@ -88,13 +88,8 @@ def get_backward_walk_ops(
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     if only_differentiable:
         return _walk(_backward_by_gradients, seeds, inclusive, limits, None)
-    return _walk(
-        traversal.backward,
-        seeds,
-        inclusive,
-        limits,
-        seeds[0].graph if seeds and control_inputs else None,
-    )
+    waits = seeds[0].graph if seeds and control_inputs else None
+    return _walk(traversal.backward, seeds, inclusive, limits, waits)
 
 
 def _both_walks(
@@ -106,9 +101,8 @@ def _both_walks(
     """The ops that depend on the first seeds and are needed by the second; (forward, backward)."""
     control_inputs, control_outputs = check_cios(*controls)
     ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
-    return ahead, get_backward_walk_ops(
-        seeds[1], inclusive[1], *within, control_inputs=control_inputs
-    )
+    back = get_backward_walk_ops(seeds[1], inclusive[1], *within, control_inputs=control_inputs)
+    return ahead, back
 
 
 def get_walks_intersection_ops(

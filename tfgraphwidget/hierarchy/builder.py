@@ -48,9 +48,8 @@ def collapse_single_child(index: GraphIndex, facts: OpFacts, outline: Outline) -
         The outline with the collapsed scopes marked.
     """
     start, stop, order = outline.intervals
-    keep = find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)) | (
-        outline.members > 0
-    )
+    keep = find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing))
+    keep |= outline.members > 0
     keep[0] = True
     for _ in range(_PASSES):
         solo, chained = _find_single_child(outline, keep, _find_badges(index, facts, outline))

@@ -17,11 +17,17 @@ from itertools import chain
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.hierarchy.layer_groups import HOPELESS, MANY, add_feeders, topological_order
+from tfgraphwidget.hierarchy.layer_groups import (
+    HOPELESS,
+    MANY,
+    add_feeders,
+    find_boxes,
+    topological_order,
+)
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
-from tfgraphwidget.hierarchy.tree import UP_TO, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import UP_TO, Outline, SiblingGroup, is_free
 from tfgraphwidget.naming import last_part
 
 # How many ops in a row lead to a tip at most; the first that leaves few boxes is taken. Shape,
@@ -34,23 +40,11 @@ _JOINING = [FAMILIES.index(name) for name in ("shape", "arithmetic")]
 
 def find_crowded(facts: OpFacts, outline: Outline) -> Mask:
     """Find the containers that show more boxes than an eye takes in, bool per node."""
-    is_box = _find_boxes(facts, outline)
+    is_box = find_boxes(facts, outline)
     around = np.concatenate([outline.parent, outline.home])
     count = np.bincount(around[is_box], minlength=len(outline))
     crowded: Mask = (count > MANY) & (count <= HOPELESS)
     return crowded
-
-
-def _find_boxes(facts: OpFacts, outline: Outline) -> Mask:
-    """Which nodes and ops are boxes of the network, and no constants, variables or weights."""
-    is_box = np.concatenate(
-        [
-            (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed,
-            facts.depends_on_input & (facts.constant_kind == NONE),
-        ]
-    )
-    is_box[0] = False
-    return is_box
 
 
 def find_cones(
@@ -70,7 +64,7 @@ def find_cones(
     may &= ~edges.leaves
     is_fed = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
     lines = data_flow(index, is_fed, edges)
-    boxes = np.flatnonzero(_find_boxes(facts, outline) & crowded[edges.around])
+    boxes = np.flatnonzero(find_boxes(facts, outline) & crowded[edges.around])
     crowds = _Crowds(boxes.tolist(), edges.around, lines)
     crowds.tips = {thing for thing in crowds.boxes if _name(index, outline, thing) in index.ids}
 
@@ -84,13 +78,12 @@ def find_cones(
     parts += crowds.cones(may & is_left, edges)
     is_value = np.concatenate([np.zeros(nodes, dtype=bool), facts.constant_kind > NONE])
     wholes = add_feeders(parts, network, is_value)
-    groups = [
-        _group(index, outline, part, {*whole} - {*part})
-        for part, whole in zip(parts, wholes, strict=True)
-    ]
-    return [
-        group for group in groups if group.name not in outline.ids and group.name not in index.ids
-    ]
+    groups = []
+    for part, whole in zip(parts, wholes, strict=True):
+        group = _group(index, outline, part, operands={*whole} - {*part})
+        if is_free(group.name, index, outline):
+            groups.append(group)
+    return groups
 
 
 class _Crowds:
@@ -118,11 +111,13 @@ class _Crowds:
         for deepest in _DEPTHS:
             tip_of = self._tips(order, readers, deepest)
             joined = Counter(self._around[thing] for thing in tip_of)
-            few = {container for container in count if count[container] - joined[container] <= _FEW}
+            done = {at for at in count if count[at] - joined[at] <= _FEW}
+            if deepest == _DEPTHS[-1]:
+                done = set(count)
             for thing, tip in tip_of.items():
-                if self._around[thing] in few or deepest == _DEPTHS[-1]:
+                if self._around[thing] in done:
                     cones.setdefault(tip, [tip]).append(thing)
-            order = [thing for thing in order if self._around[thing] not in few]
+            order = [thing for thing in order if self._around[thing] not in done]
         return [*cones.values()]
 
     def _tips(self, order: list[int], readers: dict[int, set[int]], deepest: int) -> dict[int, int]:
@@ -148,14 +143,14 @@ def _group(
     """The group of a cone; its first thing is the tip, an op or the scope of its name."""
     nodes, tip = len(outline), part[0]
     container = int(outline.parent[tip] if tip < nodes else outline.home[tip - nodes])
-    before = outline.prefix(container)
     name = _name(index, outline, tip)
     scope = name.removesuffix(last_part(name))
+    things = sorted(part)
     return SiblingGroup(
         f"{scope}{UP_TO}{last_part(name)}",
         container,
-        sorted(thing for thing in part if thing < nodes),
-        sorted(thing - nodes for thing in part if thing >= nodes),
-        name.removeprefix(before),
+        nodes=[thing for thing in things if thing < nodes],
+        ops=[thing - nodes for thing in things if thing >= nodes],
+        label=name.removeprefix(outline.prefix(container)),
         operands=sorted(thing - nodes for thing in operands),
     )

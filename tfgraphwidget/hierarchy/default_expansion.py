@@ -39,8 +39,8 @@ def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
     A step opens one scope, or together those of similar size beside it.
     """
     tree, sums = outline_of(index)
-    state = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE)
-    return tuple(frozenset(tree.names[node] for node in opened if node) for opened in state.grow())
+    steps = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE).grow()
+    return tuple(frozenset(tree.names[node] for node in step if node) for step in steps)
 
 
 class _Expansion:

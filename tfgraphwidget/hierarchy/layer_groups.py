@@ -34,7 +34,7 @@ from tfgraphwidget.hierarchy.structural_hash import (
     sibling_edges,
     structural_hashes,
 )
-from tfgraphwidget.hierarchy.tree import BEGUN, TRAINS, UP_TO, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import BEGUN, TRAINS, UP_TO, Outline, SiblingGroup, is_free
 
 _ROUNDS = 3  # of adding what feeds a group, and what feeds that
 
@@ -64,19 +64,21 @@ def split_at_bottlenecks(
     inner = (source >= 0) & (target >= 0)
     reach = np.arange(len(order))
     np.maximum.at(reach, source[inner], target[inner])
-    before = np.maximum.accumulate(reach)  # the furthest that anything up to here goes
-    narrow = np.r_[True, before[:-1] <= np.arange(1, len(order))]
+    furthest = np.maximum.accumulate(reach)  # that anything up to here goes
+    narrow = np.r_[True, furthest[:-1] <= np.arange(1, len(order))]
     bottlenecks = np.flatnonzero(narrow).tolist()
     begins = np.ones(len(order), dtype=bool)
     begins[target[inner]] = False
     if begins[: bottlenecks[1] if len(bottlenecks) > 1 else None].sum() > 1:
         bottlenecks[0] = -1  # the first box is one of several that the network begins with
-    parts = [
-        order[a + 1 : b + 1 + _has_trailing_activation(order, b, narrow, activation)]
-        for a, b in pairwise(bottlenecks)
-        if b - a >= least
-    ]
-    return [part for part in parts if len(part) <= most]
+    parts = []
+    for before, last in pairwise(bottlenecks):
+        stop = last + 1
+        if _has_trailing_activation(order, last, narrow, activation):
+            stop += 1
+        if last - before >= least and stop - before - 1 <= most:
+            parts.append(order[before + 1 : stop])
+    return parts
 
 
 def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation: Mask) -> bool:
@@ -143,24 +145,26 @@ class _Block:
     boxes: list[int]
 
 
+def find_boxes(facts: OpFacts, outline: Outline) -> Mask:
+    """Which nodes and ops are boxes of the network, and no constants, variables or weights."""
+    nodes = (outline.count(facts.depends_on_input) > 0) & ~outline.is_collapsed
+    nodes[0] = False
+    ops = facts.depends_on_input & (facts.constant_kind == NONE)
+    return np.concatenate([nodes, ops])
+
+
 def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names."""
     # Things are the nodes of the outline, and after them the ops.
-    computes = outline.count(facts.depends_on_input) > 0
-    boxes = np.concatenate(
-        [
-            computes & ~outline.is_collapsed,
-            facts.depends_on_input & (facts.constant_kind == NONE),
-        ]
-    )
-    boxes[0] = False
+    boxes = find_boxes(facts, outline)
     around = np.concatenate([outline.parent, outline.home])[boxes]
     count = np.bincount(around, minlength=len(outline)).astype(np.int32)
     crowded = np.flatnonzero((count > MANY) & (count <= HOPELESS)).tolist()
     if not crowded:
         return []
     edges = sibling_edges(index, outline)
-    lines = data_flow(index, np.concatenate([computes, facts.depends_on_input]), edges)
+    is_fed = np.concatenate([outline.count(facts.depends_on_input) > 0, facts.depends_on_input])
+    lines = data_flow(index, is_fed, edges)
     words = {container: _name_words(index, outline, container) for container in crowded}
 
     # By names; where that groups too little, by bottlenecks, then by steps.
@@ -188,9 +192,7 @@ def find_layer_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> li
                 blocks = [block for block in blocks if block.container != container] + others
                 grouped = in_others
     groups = [_group(block, outline) for block in blocks]
-    return [
-        group for group in groups if group.name not in outline.ids and group.name not in index.ids
-    ]
+    return [group for group in groups if is_free(group.name, index, outline)]
 
 
 class _Network:
@@ -242,10 +244,12 @@ class _Network:
         if not parts:
             return []
         may = ~self._boxes & (self._edges.around == container)
-        return [
-            _Block(container, UP_TO + "_".join(words[part[-1]]), things, part)
-            for things, part in zip(add_feeders(parts, self._edges, may), parts, strict=True)
-        ]
+        wholes = add_feeders(parts, self._edges, may)
+        blocks = []
+        for part, whole in zip(parts, wholes, strict=True):
+            name = UP_TO + "_".join(words[part[-1]])
+            blocks.append(_Block(container, name, things=whole, boxes=part))
+        return blocks
 
     def _lines_in(self, container: int) -> Lines:
         first, stop = np.searchsorted(self._containers, (container, container + 1))
@@ -261,7 +265,7 @@ def _select_acyclic(
         # One that is a cycle by itself, as all sums of a network are, takes others with it.
         good = {block.things[0] for block in acyclic}
         blocks = [
-            block for block in blocks if block.things[0] in good or _is_whole(block, edges, lines)
+            each for each in blocks if each.things[0] in good or _is_whole(each, edges, lines)
         ]
         acyclic = _without_cycles(blocks, lines, len(edges.around))
     grouped = np.zeros_like(count)
@@ -326,8 +330,9 @@ def _with_things_between(
     Keras has named.
     """
     block_of = {thing: number for number, block in enumerate(blocks) for thing in block.things}
-    crowded = {block.container for block in blocks}
-    things = [thing for at in crowded for thing in sorted(words[at]) if boxes[thing]]
+    things = []
+    for container in {block.container for block in blocks}:
+        things += [thing for thing in sorted(words[container]) if boxes[thing]]
     order = topological_order(things, lines)
     sources: dict[int, list[int]] = {thing: [] for thing in order}
     targets: dict[int, list[int]] = {thing: [] for thing in order}

@@ -45,20 +45,19 @@ def find_metric_groups(index: GraphIndex, facts: OpFacts, outline: Outline) -> l
     network = outline.count(facts.depends_on_input & facts.computing & ~metric) > 0
     nodes = np.flatnonzero(is_metric & ~outline.is_collapsed & network[outline.parent])
     ops = np.flatnonzero(metric & network[outline.home])
-    groups = groups_of(index, outline, METRICS, _FEWEST, nodes.tolist(), ops.tolist())
-    return [
-        replace(
-            group, operands=np.flatnonzero(operand & (outline.home == group.container)).tolist()
-        )
-        for group in groups
-    ]
+    groups = []
+    for group in groups_of(index, outline, METRICS, _FEWEST, nodes.tolist(), ops.tolist()):
+        operands = np.flatnonzero(operand & (outline.home == group.container))
+        groups.append(replace(group, operands=operands.tolist()))
+    return groups
 
 
 def _hold_only(
     index: GraphIndex, facts: OpFacts, outline: Outline, metric: Mask, operand: Mask
 ) -> Mask:
     """Which scopes hold nothing that is fed but metrics, or only what metrics take."""
-    fed, ops = outline.count(facts.depends_on_input), outline.count(np.ones(len(index), dtype=bool))
+    fed = outline.count(facts.depends_on_input)
+    ops = outline.count(np.ones(len(index), dtype=bool))
     only: Mask = np.where(fed > 0, outline.count(metric) == fed, outline.count(operand) == ops)
     only &= ops > 0
     only[0] = False

@@ -38,70 +38,61 @@ FAMILIES = words(
     "pooling",
 )
 
-# The first family whose pattern matches a whole op type wins, so the narrow ones come first.
-_PATTERNS = (
-    (
-        "input",
-        r"Placeholder(V2|WithDefault)?|_?Arg|.*Iterator(V2|GetNext.*)?|.*Dataset.*|Queue(Dequeue|.*)V2",
+# Of each family the patterns of whole op types. The first family of which one matches wins, so the
+# narrow ones come first.
+_PATTERNS = {
+    "input": words(
+        r"Placeholder(V2|WithDefault)? _?Arg .*Iterator(V2|GetNext.*)? .*Dataset.*",
+        r"Queue(Dequeue|.*)V2",
     ),
-    ("constant", r"Const|HostConst|GuaranteeConst|ImmutableConst"),
-    (
-        "variable",
-        r"Variable(V2)?|VarHandleOp|ReadVariableOp|AutoReloadVariable|ResourceGather(Nd)?|_VarHandlesOp",
+    "constant": words(r"(Host|Guarantee|Immutable)?Const"),
+    "variable": words(
+        r"Variable(V2)? VarHandleOp ReadVariableOp AutoReloadVariable ResourceGather(Nd)?",
+        r"_VarHandlesOp",
     ),
-    (
-        "state",
-        r"(Resource)?.*Assign.*|(Resource)?(Sparse)?Apply.*|ResourceApply.*|Scatter(Add|Sub|Update|NdUpdate).*",
+    "state": words(
+        r"(Resource)?.*Assign.* (Resource)?(Sparse)?Apply.* ResourceApply.*",
+        r"Scatter(Add|Sub|Update|NdUpdate).* VarIsInitializedOp IsVariableInitialized .*Save.*",
+        r".*Restore.* .*Checkpoint.* .*HashTable.* Stack.*V2 TensorArray.* .*Queue.*",
+        r"TensorList.* .*Summary.* Assert Print(V2)?",
     ),
-    (
-        "state",
-        r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2",
+    "linear": words(r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).* (Transpose)?Conv"),
+    "activation": words(r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
+    "normalization": words(r".*(BatchNorm|LRN|LayerNorm).* Moments"),
+    "pooling": words(r".*(Avg|Max)Pool.*"),
+    "control": words(
+        r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration) LoopCond (Stateless)?(While|If|Case)",
+        r"NoOp ControlTrigger (Stateful)?PartitionedCall SymbolicGradient _Retval",
+        r"(Ref)?Identity(N)? StopGradient",
     ),
-    ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
-    ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|(Transpose)?Conv"),
-    ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
-    ("normalization", r".*(BatchNorm|LRN|LayerNorm).*|Moments"),
-    ("pooling", r".*(Avg|Max)Pool.*"),
-    (
-        "control",
-        r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp",
+    "shape": words(
+        r"Reshape Transpose Shape(N)? Size Rank ExpandDims Squeeze (Strided)?Slice(Grad)?",
+        r"Pad(V2)? Mirror.* Unique.* Concat(V2)? ConcatOffset Split(V)? Pack Unpack Stack Tile",
+        r"Gather(V2|Nd)? Fill Range Reverse.* Cast (Zeros|Ones)Like OneHot Broadcast.*",
+        r"InvertPermutation Dynamic(Partition|Stitch) Scatter.* Where",
     ),
-    (
-        "control",
-        r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient",
+    "arithmetic": words(
+        r"Add(V2|N)? .*Dropout.* L2Loss Sub Mul .*Div.* Pow Sqrt Rsqrt Square(dDifference)?",
+        r"Neg Abs Sign Exp Log(1p)? Maximum Minimum Mean Sum Prod Max Min Any All Arg(Max|Min)",
+        r"Less.* Greater.* (Not)?Equal Logical.* Select.* FloorMod Floor Ceil Round Rint Sin",
+        r"Cos Tan Reciprocal.* .*Random.* TruncatedNormal Cum(sum|prod)",
     ),
-    (
-        "shape",
-        r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*",
-    ),
-    (
-        "shape",
-        r"Unique.*|Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast",
-    ),
-    (
-        "shape",
-        r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*",
-    ),
-    (
-        "arithmetic",
-        r"Add(V2|N)?|.*Dropout.*|L2Loss|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum",
-    ),
-    (
-        "arithmetic",
-        r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*",
-    ),
-    (
-        "arithmetic",
-        r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
-    ),
-)
+}
 # What gives other values each time, of what something else has put into a queue or a reader, which
 # are state.
 _TAKES = re.compile(r"QueueDequeue\w*|ReaderRead(UpTo)?(V2)?|BarrierTakeMany")
-_COMPILED, _OF_OPERATORS = (
-    tuple((FAMILIES.index(name), re.compile(pattern, flags)) for name, pattern in _PATTERNS)
-    for flags in (0, re.IGNORECASE)
-)
+
+
+def _compile_patterns(flags: int) -> list[tuple[int, re.Pattern[str]]]:
+    """The number of each family with a pattern for all of its op types, in the order to try."""
+    return [
+        (FAMILIES.index(name), re.compile("|".join(patterns), flags))
+        for name, patterns in _PATTERNS.items()
+    ]
+
+
+_COMPILED = _compile_patterns(0)
+_OF_OPERATORS = _compile_patterns(re.IGNORECASE)  # of converted models, which write types otherwise
 
 
 def family(op_type: str) -> int:
@@ -226,7 +217,9 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
     depends_on_input = reach(index.consumers.start, index.consumers.values, sources)
     if not len(sources):
         # A graph that is fed by nothing has no side of parameters.
-        depends_on_input, sources = ~is_stored, np.flatnonzero(~is_stored)
+        depends_on_input = ~is_stored
+        sources = np.flatnonzero(depends_on_input)
+    summary_types = frozenset(name for name in names if "Summary" in name)
     return OpFacts(
         family=family,
         handle=handle,
@@ -237,8 +230,7 @@ def _compute_facts(index: GraphIndex) -> OpFacts:
         checkpoint=checkpoint,
         computing=computing,
         calls_function=_find_calls(index),
-        is_summary=of_types(index, frozenset(name for name in names if "Summary" in name))
-        & depends_on_input,
+        is_summary=of_types(index, summary_types) & depends_on_input,
     )
 
 
@@ -268,13 +260,10 @@ def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.
     # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same
     # beside a constant. Any other Identity is a read where it hands on the value of a variable,
     # as one does after the ReadVariableOp of a partitioned variable.
-    named = np.array(
-        [
-            index.types[op] != "Identity" or index.names[op].endswith("/read")
-            for op in passes.tolist()
-        ],
-        dtype=bool,
-    )
+    named = np.ones(len(passes), dtype=bool)
+    for at, op in enumerate(passes.tolist()):
+        if index.types[op] == "Identity":
+            named[at] = index.names[op].endswith("/read")
     for _ in range(READS_IN_A_ROW):
         kind = constant_kind[source]
         reads = passes[(kind > NONE) & (named | (kind != CONSTANT))]
@@ -300,10 +289,14 @@ def _find_calls(index: GraphIndex) -> Mask:
 
 
 def _may_call(node: NodeDef, index: GraphIndex) -> bool:
-    kinds = ((value.WhichOneof("value"), value) for value in node.attr.values())
-    return node.op in index.functions or any(
-        kind == "func" or (kind == "list" and len(value.list.func)) for kind, value in kinds
-    )
+    """Whether an op, as others of its type may, is a call or has a function as an attribute."""
+    if node.op in index.functions:
+        return True
+    for value in node.attr.values():
+        kind = value.WhichOneof("value")
+        if kind == "func" or (kind == "list" and value.list.func):
+            return True
+    return False
 
 
 def _find_sources(
@@ -322,8 +315,7 @@ def _find_sources(
 
 def _go_on_with_values(index: GraphIndex, sources: npt.NDArray[np.intp]) -> Mask:
     """Which ops depend on sources other than by a shape."""
-    start, values = index.consumers.start, index.consumers.values
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    values, owner = index.consumers.values, index.consumers.owner
     asks_shape = of_types(index, SHAPE_QUERIES)
     goes_on = ~asks_shape[owner]
     edges = rows_of(owner[goes_on], values[goes_on], len(index))

@@ -44,10 +44,13 @@ class SiblingEdges:
         """These edges, less those that lead from the network to gradients or training."""
         trains = outline.trains
         stays = trains[self.source] | ~trains[self.target]
-        source, target, op, reader = (
-            numbers[stays] for numbers in (self.source, self.target, self.op, self.reader)
+        return replace(
+            self,
+            source=self.source[stays],
+            target=self.target[stays],
+            op=self.op[stays],
+            reader=self.reader[stays],
         )
-        return replace(self, source=source, target=target, op=op, reader=reader)
 
 
 def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
@@ -64,9 +67,12 @@ def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
     rest = np.flatnonzero(around[a] != around[b])
     while len(rest):
         up, down = a[rest], b[rest]
-        rise_a, rise_b = depth[up] >= depth[down], depth[down] >= depth[up]
-        leaves[up[rise_a]], enters[down[rise_b]] = True, True
-        a[rest], b[rest] = np.where(rise_a, around[up], up), np.where(rise_b, around[down], down)
+        rise_a = depth[up] >= depth[down]
+        rise_b = depth[down] >= depth[up]
+        leaves[up[rise_a]] = True
+        enters[down[rise_b]] = True
+        a[rest] = np.where(rise_a, around[up], up)
+        b[rest] = np.where(rise_b, around[down], down)
         rest = rest[around[a[rest]] != around[b[rest]]]
     return SiblingEdges(around, depth, a, b, op, reader, enters, leaves)
 
@@ -82,10 +88,8 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
     color[nodes:] = mix(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0
     # Of numbers of 16 bits numpy sorts a million in one pass.
     depth = edges.depth.astype(np.int16)
-    by_level, by_depth = (
-        np.argsort(levels, kind="stable").astype(np.int32)
-        for levels in (depth[edges.source], depth)
-    )
+    by_level = np.argsort(depth[edges.source], kind="stable").astype(np.int32)
+    by_depth = np.argsort(depth, kind="stable").astype(np.int32)
     level_of, depth_of = depth[edges.source[by_level]], depth[by_depth]
     place = np.empty(len(depth), dtype=np.int32)  # of each thing among those of its depth
     for level in range(int(depth_of[-1]), 0, -1):

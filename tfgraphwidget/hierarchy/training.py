@@ -27,7 +27,14 @@ from tfgraphwidget.graph import (
     rows_of,
 )
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_types
-from tfgraphwidget.hierarchy.tree import DIFFERENTIATES, TRAINING, TRAINS, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import (
+    DIFFERENTIATES,
+    TRAINING,
+    TRAINS,
+    Outline,
+    SiblingGroup,
+    is_free,
+)
 from tfgraphwidget.naming import last_part
 
 # What gradients make for themselves on their way: ops that depend on no gradient, yet serve
@@ -86,8 +93,7 @@ def _precede_their_gradient(
     index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask
 ) -> Mask:
     """Which late ops meet a gradient that is younger than they and that no older one feeds."""
-    start, values = index.consumers.start, index.consumers.values
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    start, values, owner = index.consumers.start, index.consumers.values, index.consumers.owner
     oldest = np.append(seeds, len(index))[first_to_reach(start, values, seeds)]
     # A gradient that takes no other, like the shape of a value, does not show when its
     # tape began.
@@ -102,15 +108,15 @@ def _connected_with(
     index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], other_ops: Mask
 ) -> Mask:
     """The late ops that are foreign, lead to such, or follow such before another gradient."""
-    n = len(index)
-    start, values = index.consumers.start, index.consumers.values
-    owner = np.repeat(np.arange(n), np.diff(start))
+    values, owner = index.consumers.values, index.consumers.owner
     among = late[owner] & late[values]
     source, target = owner[among], values[among]
-    passed = np.searchsorted(seeds, np.arange(n))
-    on = passed[source] == passed[target]
-    rows, columns = np.concatenate([target, source[on]]), np.concatenate([source, target[on]])
-    return reach(*rows_of(rows, columns, n), np.flatnonzero(other_ops))
+    # Edges lead back, and forward too where no gradient was made between the two ops.
+    passed = np.searchsorted(seeds, np.arange(len(index)))
+    forward = passed[source] == passed[target]
+    rows = np.concatenate([target, source[forward]])
+    columns = np.concatenate([source, target[forward]])
+    return reach(*rows_of(rows, columns, len(index)), np.flatnonzero(other_ops))
 
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
@@ -147,9 +153,8 @@ def split_training(
         outline.part[nodes] = np.where(around > 0, around, outline.part[nodes])
     around = outline.part[outline.home]
     outline.op_part[:] = np.where(around > 0, around, outline.op_part)
-    return outline, _training_groups(
-        index, outline, outline.count(other & facts.depends_on_input) > 0
-    )
+    has_forward = outline.count(other & facts.depends_on_input) > 0
+    return outline, _training_groups(index, outline, has_forward)
 
 
 def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
@@ -164,8 +169,8 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
     groups = []
     for around, (nodes, ops) in pieces.items():
         name = f"{outline.names[around]}/(training)".removeprefix("/")
-        free = name not in outline.ids and name not in index.ids
-        if len(nodes) + len(ops) > 1 and free and forward[around]:
+        is_several = len(nodes) + len(ops) > 1
+        if is_several and forward[around] and is_free(name, index, outline):
             groups.append(SiblingGroup(name, around, nodes, ops, TRAINING))
     return groups
 
@@ -232,14 +237,7 @@ def _find_gradient_nodes(index: GraphIndex, outline: Outline) -> npt.NDArray[np.
     """The outermost scope of gradients around each scope, or itself; 0 for one without."""
     if not len(index):
         return np.zeros(len(outline), dtype=np.intp)
-    # Looking for the word first saves taking most names apart.
-    is_gradient = np.array(
-        [
-            "gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name)))
-            for name in outline.names
-        ],
-        dtype=bool,
-    )
+    is_gradient = np.fromiter(map(_is_of_gradients, outline.names), bool, len(outline.names))
     is_gradient = _include_nested(outline, is_gradient)
     for scope, of in _find_gradient_scopes(index, outline, is_gradient).items():
         ops = outline.ops(scope)
@@ -252,6 +250,12 @@ def _find_gradient_nodes(index: GraphIndex, outline: Outline) -> npt.NDArray[np.
         around = outermost[outline.parent[level]]
         outermost[level] = np.where(around > 0, around, outermost[level])
     return outermost
+
+
+def _is_of_gradients(scope: str) -> bool:
+    """Whether a scope has the name that `tf.gradients` or a tape gives to its scope."""
+    # Looking for the word first saves taking most names apart.
+    return "gradient" in scope and _GRADIENTS.fullmatch(last_part(scope)) is not None
 
 
 def _lead_to_gradients_before(
@@ -315,16 +319,11 @@ def _find_waiting(index: GraphIndex, facts: OpFacts, trains: Mask) -> Mask:
     A metric that waits for the training step has readers or computes something, and stays what it
     is.
     """
-    start, values = index.control_consumers.start, index.control_consumers.values
+    values, owner = index.control_consumers.values, index.control_consumers.owner
     after = np.zeros(len(index), dtype=bool)
-    owner = np.repeat(np.arange(len(index)), np.diff(start))
-    last = np.diff(index.consumers.start) == 0
-    may = (
-        np.isin(facts.family, (_CONTROL, _STATE))
-        | (facts.constant_kind > NONE)
-        | ~facts.depends_on_input
-    )
-    may &= last | ~facts.depends_on_input
+    is_last = np.diff(index.consumers.start) == 0
+    steers_or_stores = np.isin(facts.family, (_CONTROL, _STATE)) | (facts.constant_kind > NONE)
+    may = ~facts.depends_on_input | (steers_or_stores & is_last)
     frontier = trains
     while frontier.any():
         reached = np.zeros(len(index), dtype=bool)

@@ -216,29 +216,27 @@ class Outline:
         new_groups = list(groups)
         if not new_groups:
             return self
-        parent = np.concatenate(
-            [self.parent, np.array([g.container for g in new_groups], dtype=np.int32)]
-        )
+        containers = np.array([group.container for group in new_groups], dtype=np.int32)
+        member_counts = [len(group.nodes) + len(group.ops) for group in new_groups]
+        parent = np.append(self.parent, containers)
+        part = np.append(self.part, self.part[containers])
         home, op_part = self.home.copy(), self.op_part.copy()
-        part = np.concatenate([self.part, self.part[[g.container for g in new_groups]]])
         for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
             home[[*group.ops, *group.operands]] = node
             member_parts = {*self.part[[*group.nodes]].tolist(), *op_part[[*group.ops]].tolist()}
             if len(member_parts) == 1:
                 part[node] = member_parts.pop()
-        fresh = np.arange(len(self), len(parent), dtype=np.int32)
+        new_nodes = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(
             self,
-            is_collapsed=np.concatenate([self.is_collapsed, np.zeros(len(new_groups), dtype=bool)]),
-            merged_into=np.concatenate([self.merged_into, fresh]),
-            base=np.concatenate([self.base, fresh]),
-            names=[*self.names, *(g.name for g in new_groups)],
+            is_collapsed=np.append(self.is_collapsed, np.zeros(len(new_groups), dtype=bool)),
+            merged_into=np.append(self.merged_into, new_nodes),
+            base=np.append(self.base, new_nodes),
+            names=[*self.names, *(group.name for group in new_groups)],
             parent=parent,
-            members=np.concatenate(
-                [self.members, [len(g.nodes) + len(g.ops) for g in new_groups]]
-            ).astype(np.int32),
-            labels=[*self.labels, *(g.label for g in new_groups)],
+            members=np.append(self.members, np.array(member_counts, dtype=np.int32)),
+            labels=[*self.labels, *(group.label for group in new_groups)],
             part=part,
             home=home,
             op_part=op_part,
@@ -279,6 +277,11 @@ class Sums:
     structure: npt.NDArray[np.uint64]
 
 
+def is_free(name: str, index: GraphIndex, outline: Outline) -> bool:
+    """Whether a name is that of no node and of no op, so that a group can have it."""
+    return name not in outline.ids and name not in index.ids
+
+
 def outline_of_scopes(tree: ScopeTree) -> Outline:
     """Return the outline without groups."""
     count = len(tree.names)
@@ -307,15 +310,16 @@ def sum_ops(
     """
     start, stop, order = outline.intervals
     layers = outline.count(of_types(index, LAYER_KERNELS) & facts.depends_on_input)
+    input_dependent_ops = outline.count(facts.depends_on_input)
+    summaries = outline.count(facts.is_summary)
     return Sums(
         ops=stop - start,
         variables=outline.count(facts.variable),
         handles=outline.count(facts.handle),
-        input_dependent_ops=outline.count(facts.depends_on_input),
+        input_dependent_ops=input_dependent_ops,
         compute_ops=outline.count(facts.is_compute),
         is_saver=find_savers(start, stop, order, (facts.checkpoint, facts.handle, facts.computing)),
-        is_summary=(outline.count(facts.is_summary) == outline.count(facts.depends_on_input))
-        & (outline.count(facts.is_summary) > 0),
+        is_summary=(summaries > 0) & (summaries == input_dependent_ops),
         calls_function=outline.count(facts.calls_function) > 0,
         family=_family(index, facts, outline, layers),
         layers=layers,

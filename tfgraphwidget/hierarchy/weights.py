@@ -15,7 +15,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, reach, row_starts
 from tfgraphwidget.hierarchy.op_facts import NONE, Mask, OpFacts
-from tfgraphwidget.hierarchy.tree import WEIGHTS, Outline, SiblingGroup
+from tfgraphwidget.hierarchy.tree import WEIGHTS, Outline, SiblingGroup, is_free
 
 _FEWEST = 3  # children; fewer are no crowd, and are drawn under their own names
 
@@ -59,8 +59,7 @@ def groups_of(
     groups = []
     for container, (inner, own) in children.items():
         name = f"{outline.prefix(container)}({label})"
-        is_free = name not in outline.ids and name not in index.ids
-        if len(inner) + len(own) >= fewest and is_free:
+        if len(inner) + len(own) >= fewest and is_free(name, index, outline):
             groups.append(SiblingGroup(name, container, inner, own, label))
     return groups
 

@@ -1,16 +1,20 @@
 """Handle the messages of one panel or document: each request gets exactly one reply with its id.
 
-    {id, type: "choices"}                 → {choices: [{name, kind, about}]}
-    {id, type: "open", name}              → "opened" {model_id, title, variable, line}
-    {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see
-    `open_document` {id, type: "moved", path, root}       → "moved" {title, ...}: the file has
-    another name now {id, type: "kinds"}, "save"           → of the file's document {id, type:
-    "locate", path, root}      → "located" {path}: from the folder that names are relative to
-    pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
+Requests, each with its reply:
 
-A request that has `wants_progress` gets, before its reply, the progress of long work: {id, type:
-"working", what, done, total}. A refusal is the reply {type: "refused", why, error}: one sentence,
-and the name of what was raised.
+- `{id, type: "choices"}`: "choices" `{choices: [{name, kind, about}]}`.
+- `{id, type: "open", name}`: "opened" `{model_id, title, variable, line, …}`.
+- `{id, type: "file", path, …}`: "opened" `{model_id, title, notice, …}`; see `open_document`.
+- `{id, type: "moved", path, root}`: "moved" `{title, …}`; the file has another name now.
+- `{id, type: "kinds"}`: "kinds", the formats that the document can be saved in.
+- `{id, type: "save", kind, name, …}`: "saved" `{path, name, relative, about}`; see `Document.save`.
+- `{id, type: "locate", path, root}`: "located" `{path}`, from the folder that names are relative
+  to.
+
+After each edit "changed" `{title, dirty, line, …}` is pushed, without an id. A request that has
+`wants_progress` gets, before its reply, the progress of long work: `{id, type: "working", what,
+done, total}`. A refusal is the reply `{type: "refusal", why, error}`: one sentence, and the name of
+what was raised.
 """
 
 from __future__ import annotations

@@ -66,9 +66,8 @@ def _name(editor: GraphEditor) -> None:
     from IPython import get_ipython
 
     names = getattr(get_ipython(), "user_ns", {})
-    if "editor" not in names or any(
-        names["editor"] is document.editor for document in _DOCUMENTS.values()
-    ):
+    own = [document.editor for document in _DOCUMENTS.values()]
+    if "editor" not in names or any(names["editor"] is each for each in own):
         names["editor"] = editor
 
 
@@ -162,25 +161,27 @@ class Document:
             self.editor._core.widget.close()
 
     def status(self) -> dict[str, object]:
-        """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`,
-        `stamp`, `saved`).
+        """The state that a page shows (`title`, `dirty`, the last `line`, the `count` of edits that
+        the file lacks) and stores (`edits`, `stamp`, `saved`).
 
-        `edits` is None when they cannot be kept, and `losses` says why.
+        `edits` is None when they cannot be kept, and `lost` says why.
         """
         commands = self._commands()
-        edits, losses = self._stored_edits(commands)
+        edits, why_lost = self._stored_edits(commands)
         dirty = not _same(commands, self._saved)
+        count = len(commands)
+        if _same(commands[: len(self._base)], self._base):
+            count -= len(self._base)
         line = self.editor.history.done[-1].line if commands else ""
         return {
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(commands)
-            - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
+            "count": count,
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,
-            "lost": losses,
+            "lost": why_lost,
         }
 
     def kinds(self) -> dict[str, object]:
@@ -244,18 +245,11 @@ class Document:
         """The edits that the file lacks, as JSON; or None, and why they cannot be stored."""
         base = len(self._base)
         if not _same(commands[:base], self._base):
-            return (
-                None,
-                (
-                    f"{self.path.name} was saved with edits that are undone now; save again to "
-                    "keep this."
-                ),
-            )
+            why = "was saved with edits that are undone now; save again to keep this."
+            return None, f"{self.path.name} {why}"
+        lacking = self.editor._core.executor.history.done[base:]
         try:
-            edits = [
-                dict[str, object](each)
-                for each in records_of(self.editor._core.executor.history.done[base:])
-            ]
+            edits = [dict[str, object](record) for record in records_of(lacking)]
         except GraphEditError as error:
             return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:
@@ -331,9 +325,12 @@ def _text(request: Mapping[str, object], key: str) -> str:
 
 def _options(request: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     pairs = request.get("options", [])
-    if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
-        for pair in pairs
-    ):
+    if not isinstance(pairs, list) or not all(map(_is_pair_of_texts, pairs)):
         raise GraphEditError("The options of the format are not pairs of texts; reload the page.")
     return tuple((name, value) for name, value in pairs)
+
+
+def _is_pair_of_texts(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return all(isinstance(part, str) for part in value)

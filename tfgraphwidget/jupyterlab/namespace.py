@@ -42,16 +42,14 @@ def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     variables = user_namespace() if namespace is None else namespace
     graphs = list(graphs_in(variables))
     default = _default_graph()
-    if (
-        default is not None
-        and default.version
-        and all(thing is not default for _, thing, _ in graphs)
-    ):
+    has_variable = any(thing is default for _, thing, _ in graphs)
+    if default is not None and default.version and not has_variable:  # 0 where it has no op
         graphs.insert(0, (DEFAULT, default, "default graph"))
-    return [
-        {"name": name, "kind": kind, "about": _about(thing, kind, default, variables)}
-        for name, thing, kind in graphs[:_MOST]
-    ]
+    choices = []
+    for name, thing, kind in graphs[:_MOST]:
+        about = _about(thing, kind, default, variables)
+        choices.append({"name": name, "kind": kind, "about": about})
+    return choices
 
 
 def _default_graph() -> Graph | None:
@@ -64,10 +62,9 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
-            return (
-                f"{format_count(len(thing._core.index), 'op')}, "
-                f"{format_count(len(thing.history.done), 'edit')}"
-            )
+            ops = format_count(len(thing._core.index), "op")
+            edits = format_count(len(thing.history.done), "edit")
+            return f"{ops}, {edits}"
         if kind == "session":
             return _size(thing, thing.graph, variables)
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
@@ -85,9 +82,8 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
 def _size(thing: object, graph: Graph, variables: Namespace) -> str:
     """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
     editor = _existing_editor(thing, variables)
-    return format_count(
-        len(graph.get_operations()) if editor is None else len(editor._core.index), "op"
-    )
+    count = len(graph.get_operations()) if editor is None else len(editor._core.index)
+    return format_count(count, "op")
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
@@ -101,11 +97,10 @@ def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
     thing = _variable_value(name, variables)
     existing = thing if graph_kind(thing) == "editor" else _existing_editor(thing, variables)
     editor = _create_editor(thing, variables) if existing is None else existing
-    title = f"{name}" if name else "default graph"
     return Panel(
         editor,
         variables,
-        title,
+        title=str(name) if name else "default graph",
         is_new=existing is None,
         expression=_expression(thing, editor, variables),
     )
@@ -115,15 +110,16 @@ def _expression(thing: object, editor: GraphEditor, variables: Namespace) -> str
     """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
         thing = next((of() for of, editor_of in _opened if editor_of() is editor), None)
-    names = {
-        id(value): name
-        for name, value, kind in graphs_in(variables)
-        if kind != "editor" and name.isidentifier()
-    }
+    names: dict[int, str] = {}
+    for name, value, kind in graphs_in(variables):
+        if kind != "editor" and name.isidentifier():
+            names[id(value)] = name
     if thing is None or id(thing) not in names:
         return ""
-    session = names.get(id(editor.session)) if thing is not editor.session else None
-    return f"tgw.edit({names[id(thing)]}{f', session={session}' if session else ''})"
+    arguments = names[id(thing)]
+    if thing is not editor.session and id(editor.session) in names:
+        arguments += f", session={names[id(editor.session)]}"
+    return f"tgw.edit({arguments})"
 
 
 def _variable_value(name: object, variables: Namespace) -> Any:
@@ -152,10 +148,11 @@ def _existing_editor(thing: object, variables: Namespace) -> GraphEditor | None:
             return editor()
     values: list[Any] = list(variables.values())
     for value in values:
-        if graph_kind(value) == "editor" and any(
-            thing is each for each in (value._core.source.graph, value._core.source.session)
-        ):
-            return value  # type: ignore[no-any-return]  # kind_of has looked
+        if graph_kind(value) == "editor":
+            editor_in_cell: GraphEditor = value
+            source = editor_in_cell._core.source
+            if thing is source.graph or thing is source.session:
+                return editor_in_cell
     return None
 
 
@@ -171,19 +168,14 @@ def _create_editor(thing: object, variables: Namespace) -> GraphEditor:
 
 def _session_of(thing: object, variables: Namespace) -> Session | None:
     """The only session among the variables that runs a graph, without a default session."""
-    client = sys.modules.get("tensorflow.python.framework.ops")
-    if (
-        graph_kind(thing) != "tf.Graph"
-        or client is None
-        or client.get_default_session() is not None
-    ):
+    ops = sys.modules.get("tensorflow.python.framework.ops")
+    if graph_kind(thing) != "tf.Graph" or ops is None or ops.get_default_session() is not None:
         return None
     from tfgraphwidget.tf_internals import is_closed
 
     sessions = {id(value): value for _, value, kind in graphs_in(variables) if kind == "session"}
-    running = [
-        value for value in sessions.values() if value.graph is thing and not is_closed(value)
-    ]
+    own = [session for session in sessions.values() if session.graph is thing]
+    running = [session for session in own if not is_closed(session)]
     return running[0] if len(running) == 1 else None
 
 
@@ -234,22 +226,21 @@ class Panel:
         `opening` is the line that creates the editor again after a restart of the kernel; `count`
         counts the edits.
         """
-        edit_state = {
-            "dirty": bool(self._last_commands),
-            "count": len(self._last_commands),
-            "line": self._line,
-        }
         return {
             "title": self.title,
             "variable": self.variable,
             "opening": self._opening_line(),
-            **edit_state,
+            "dirty": bool(self._last_commands),
+            "count": len(self._last_commands),
+            "line": self._line,
         }
 
     def _opening_line(self) -> str:
+        if not self._expression:
+            return ""
         is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]
         before = "" if is_imported else "import tfgraphwidget as tgw; "
-        return f"{before}{self.variable} = {self._expression}" if self._expression else ""
+        return f"{before}{self.variable} = {self._expression}"
 
     def _commands(self) -> tuple[int, ...]:
         return tuple(id(step.command) for step in self.editor._core.executor.history.done)
@@ -326,12 +317,8 @@ def rename_variables(line: str, names: Mapping[str, str]) -> str:
     tokens = tokenize.generate_tokens(io.StringIO(line).readline)
     for token, after in itertools.pairwise(tokens):
         is_keyword = after.string == "=" and before in ("(", ",")
-        if (
-            token.type == tokenize.NAME
-            and before != "."
-            and not is_keyword
-            and token.string in names
-        ):
+        is_variable = token.type == tokenize.NAME and before != "." and not is_keyword
+        if is_variable and token.string in names:
             start = starts[token.start[0] - 1] + token.start[1]
             parts += [line[end:start], names[token.string]]
             end = starts[token.end[0] - 1] + token.end[1]

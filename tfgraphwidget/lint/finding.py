@@ -43,11 +43,13 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        ops = (
-            f" ({names_text(self.ops[:_MOST_NAMES])}{', …' if len(self.ops) > _MOST_NAMES else ''})"
-        )
-        fix = "" if self.fix is None else f"\n    fix: {self.fix.code()}"
-        return f"{self.severity} {self.code}: {self.sentence}{ops if self.ops else ''}{fix}"
+        text = f"{self.severity} {self.code}: {self.sentence}"
+        if self.ops:
+            more = ", …" if len(self.ops) > _MOST_NAMES else ""
+            text += f" ({names_text(self.ops[:_MOST_NAMES])}{more})"
+        if self.fix is not None:
+            text += f"\n    fix: {self.fix.code()}"
+        return text
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -64,9 +66,8 @@ class Report:
     @property
     def fixes(self) -> tuple[Command, ...]:
         """The commands that fix findings, each once."""
-        return tuple(
-            dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None)
-        )
+        fixes = (finding.fix for finding in self.findings if finding.fix is not None)
+        return tuple(dict.fromkeys(fixes))
 
     @property
     def ops(self) -> tuple[str, ...]:

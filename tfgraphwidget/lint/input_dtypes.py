@@ -24,19 +24,19 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 def input_dtypes(context: LintContext) -> Iterator[Finding]:
     """Inputs that read a tensor of another dtype than the op takes by its type and attributes."""
     for body in context.bodies if context.is_file else ():
-        index, wrong = body.index, _wrong_dtypes(body.index)
-        settings = {op: _fitting_attribute(index, op, edges) for op, edges in wrong.items()}
-        dtypes = {op: setting[1] for op, setting in settings.items() if setting is not None}
+        wrong = _wrong_dtypes(body.index)
+        settings = {op: _fitting_attribute(body.index, op, edges) for op, edges in wrong.items()}
+        new_dtypes = {op: setting[1] for op, setting in settings.items() if setting is not None}
         rest: dict[int, list[_WrongDtype]] = {}
         for op, edges in wrong.items():
             # Once an op gives what its consumers take, nothing is wrong with these.
-            remaining = [edge for edge in edges if dtypes.get(edge.source[0]) != edge.expected]
+            remaining = [edge for edge in edges if new_dtypes.get(edge.source[0]) != edge.expected]
             if remaining:
-                rest[op] = remaining
+                # One attribute sets the dtype of all inputs that are wrong.
+                rest[op] = remaining[:1] if op in new_dtypes else remaining
         ops = list(rest)
         for op in ops[:MOST_FINDINGS]:
-            # One attribute sets the dtype of all inputs that are wrong.
-            for edge in rest[op][:1] if settings[op] is not None else rest[op]:
+            for edge in rest[op]:
                 yield _finding(context, body, op, edge, settings[op])
         yield from rest_of(body, "input-dtypes", ops, "read tensors of other dtypes than they take")
 
@@ -137,12 +137,10 @@ def _settings_of_inputs(definition: OpDef | None) -> tuple[str, ...] | None:
     """
     if definition is None:
         return None
-    names = (
-        name
-        for arg in definition.input_arg
-        for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
-    )
-    return tuple(dict.fromkeys(name for name in names if name))
+    names = []
+    for arg in definition.input_arg:
+        names += [arg.type_attr, arg.number_attr, arg.type_list_attr]
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _setting(value: AttrValue) -> object:
@@ -181,36 +179,30 @@ def _fitting_attribute(
     if len(attributes) != 1 or "" in attributes:
         return None
     (attribute,) = attributes
-    dtypes = {
-        index.dtypes(source)[port].removesuffix("_ref")
-        for (source, port), its_attribute in zip(
-            index.input_tensors(op), attribute_of, strict=False
-        )
-        if its_attribute == attribute
-    }
+    dtypes = set()
+    for (source, port), name in zip(index.input_tensors(op), attribute_of, strict=False):
+        if name == attribute:
+            dtypes.add(index.dtypes(source)[port].removesuffix("_ref"))
     if len(dtypes) != 1 or "" in dtypes:
         return None
     (dtype,) = dtypes
     number = index.typing.number(dtype)
-    allowed = next(
-        attr.allowed_values.list.type for attr in definition.attr if attr.name == attribute
-    )
+    attr_def = next(attr for attr in definition.attr if attr.name == attribute)
+    allowed = attr_def.allowed_values.list.type
     if allowed and number not in allowed:
         return None
-    sets_output = any(arg.type_attr == attribute for arg in definition.output_arg)
-    if sets_output and not all(_takes(index, c, op, number) for c in index.consumer_lists[op]):
-        return None
+    if any(arg.type_attr == attribute for arg in definition.output_arg):
+        consumers = index.consumer_lists[op]
+        if not all(_takes(index, consumer, op, number) for consumer in consumers):
+            return None
     return attribute, dtype
 
 
 def _takes(index: GraphIndex, consumer: int, op: int, dtype: int) -> bool:
     """Whether a consumer takes a dtype, by its number, at all inputs that read an op."""
     slots = input_specs(index, index.nodes[consumer]) or ()
-    return all(
-        slot.dtype == dtype
-        for slot, source in zip(slots, index.input_lists[consumer], strict=False)
-        if source == op
-    )
+    inputs = zip(slots, index.input_lists[consumer], strict=False)
+    return all(slot.dtype == dtype for slot, source in inputs if source == op)
 
 
 def _dtype_attributes(node: NodeDef, definition: OpDef) -> list[str]:

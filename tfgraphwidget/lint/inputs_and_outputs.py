@@ -10,7 +10,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, REQUIRED_PLACEHOLDERS, Signature, traversal
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import count_text, names_text, split_tensor
 from tfgraphwidget.sentences import editor_call
 
 
@@ -20,10 +20,11 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
     other.
     """
     index = context.index
-    inputs = [
-        op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]
-    ]
-    shapes = {op: shape for op in inputs if (shape := index.shape(op, 0)) and shape[0] is not None}
+    shapes: dict[int, tuple[int | None, ...]] = {}
+    for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__):
+        shape = index.shape(op, 0)
+        if context.needed_mask[op] and shape and shape[0] is not None:
+            shapes[op] = shape
     of_rows = {shape[0] for shape in shapes.values() if len(shape) > 1}
     for op, shape in shapes.items():
         if shape[0] not in of_rows:
@@ -42,18 +43,14 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             )
             continue
         constants = tuple(dict.fromkeys((constant.function, constant.op) for constant in stale))
-        if constants:
-            baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}"
-        else:
-            baked = ""
+        baked = f", which is also in {count_text(len(constants), 'constant')}" if constants else ""
+        can_be_fixed = all(constant.proposed is not None for constant in stale)
         yield Finding(
             "batch-size",
             "warning",
             f"Placeholder {name!r} takes batches of {shape[0]} only{baked}.",
             (name, *(op for function, op in constants if not function)),
-            context.fix(command)
-            if all(constant.proposed is not None for constant in stale)
-            else None,
+            context.fix(command) if can_be_fixed else None,
         )
 
 
@@ -80,13 +77,12 @@ def missing_tensors(context: LintContext) -> Iterator[Finding]:
     be called.
     """
     for name, tensors in context.missing_tensors.items():
+        ops = dict.fromkeys(split_tensor(tensor)[0] for tensor in tensors)
         yield Finding(
             "missing-tensors",
             "error",
             f"Signature {name!r} names {names_text(tensors)}, which the graph does not have.",
-            tuple(
-                dict.fromkeys(op for op, _ in map(split_tensor, tensors) if op in context.index.ids)
-            ),
+            tuple(op for op in ops if op in context.index.ids),
             context.fix(RemoveSignature(name)),
         )
 
@@ -102,9 +98,8 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
     for signature in context.signatures:
         outputs = [tensor for _, tensor in signature.outputs]
         fed = _fed_tensors(context, signature)
-        needed = traversal.backward(
-            index, _computed_ops(context, signature, fed), stop=fed.values()
-        )
+        computed = _computed_ops(context, signature, fed)
+        needed = traversal.backward(index, computed, stop=fed.values())
         keys: dict[str, list[str]] = {}
         for key, tensor in signature.inputs:
             keys.setdefault(tensor, []).append(key)
@@ -117,26 +112,21 @@ def signature_boundary(context: LintContext) -> Iterator[Finding]:
                     "TensorFlow loads no signature that takes a tensor twice.",
                     (split_tensor(tensor)[0],),
                 )
-        unused = [
-            key
-            for key, tensor in signature.inputs
-            if tensor not in outputs
-            and not (tensor in fed and needed[traversal.consumers_of(index, [fed[tensor]])].any())
-        ]
+        unused = {}
+        for key, tensor in signature.inputs:
+            consumers = traversal.consumers_of(index, [fed[tensor]] if tensor in fed else [])
+            if tensor not in outputs and not needed[consumers].any():
+                unused[key] = split_tensor(tensor)[0]
         if unused:
-            ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]
             yield Finding(
                 "signature-boundary",
                 "warning",
-                f"Signature {signature.name!r} takes {names_text(unused)}, which none of its "
+                f"Signature {signature.name!r} takes {names_text(list(unused))}, which none of its "
                 "outputs needs.",
-                tuple(name for name in ops if name in index.ids),
+                tuple(name for name in unused.values() if name in index.ids),
             )
-        missing = [
-            index.names[op]
-            for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__)
-            if needed[op]
-        ]
+        placeholders = context.of_types(REQUIRED_PLACEHOLDERS.__contains__)
+        missing = [index.names[op] for op in placeholders if needed[op]]
         if missing:
             yield Finding(
                 "signature-boundary",

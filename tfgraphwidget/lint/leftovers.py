@@ -162,24 +162,26 @@ def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
     stands in one.
     """
     index = context.index
-    holding = {
-        name
-        for name in index.functions
-        if any(node.op in types for node in index.extras.function(name).node_def)
-    }
-    branches = context.of_types(BRANCHES.__contains__) if holding else []
-    guards = [op for op in branches if called_functions(index.nodes[op], holding)]
+    holders = set()
+    for name in index.functions:
+        body = index.extras.function(name).node_def
+        if any(node.op in types for node in body):
+            holders.add(name)
+    branches = context.of_types(BRANCHES.__contains__) if holders else []
+    guards = [op for op in branches if called_functions(index.nodes[op], holders)]
     return sorted([*context.of_types(types.__contains__), *guards])
 
 
 def _is_guard(context: LintContext, op: int) -> bool:
     """Whether a conditional does nothing but assert its predicate, which it returns."""
     index = context.index
-    called = {
-        reference.function for reference in called_functions(index.nodes[op], index.functions)
-    }
-    bodies = [node.op for name in called for node in index.extras.function(name).node_def]
-    return index.dtypes(op) == ("bool",) and _OF_GUARDS.issuperset(bodies)
+    if index.dtypes(op) != ("bool",):
+        return False
+    for reference in called_functions(index.nodes[op], index.functions):
+        body = index.extras.function(reference.function).node_def
+        if not _OF_GUARDS.issuperset(node.op for node in body):
+            return False
+    return True
 
 
 @rule("python-calls", "error")

@@ -21,11 +21,9 @@ def unknown_ops(context: LintContext) -> Iterator[Finding]:
     """Ops of types that TensorFlow does not know: of a library that is not loaded."""
     index = context.index
     unknown = {kind for kind in index.kinds[0] if _is_unknown(context, kind)}
-    ops = [
-        op
-        for op in context.of_types(unknown.__contains__)
-        if ORIGINS not in index.nodes[op].attr  # of another runtime, which knows it
-    ]
+    ops = context.of_types(unknown.__contains__)
+    # An operator of a converted model is of another runtime, which knows it.
+    ops = [op for op in ops if ORIGINS not in index.nodes[op].attr]
     if ops:
         yield Finding(
             "unknown-ops",
@@ -67,9 +65,8 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
     """Ops that the target has no kernel for, and what its converter refuses."""
     if context.target == "cpu":
         index = context.index
-        ops = [
-            op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)
-        ]
+        needed = np.flatnonzero(context.needed_mask).tolist()
+        ops = [op for op in needed if not context.has_kernel(op)]
         if ops:
             types = sorted({index.types[op] for op in ops})
             yield _no_kernel(context, ops, types, "TensorFlow has no kernel for on a CPU")
@@ -86,18 +83,18 @@ def _not_converted(context: LintContext, runtime: _Runtime) -> Iterator[Finding]
     its shapes, dtypes or attributes.
     """
     index = context.index
-    missing = {
-        op: _missing_types(context, op, runtime.takes)
-        for op in np.flatnonzero(context.needed_mask).tolist()
-    }
-    missing = {op: types for op, types in missing.items() if types}
-    is_certain = any(index.types[op] in runtime.refuses for op in missing) and _is_computed_there(
-        context, [op for op in missing if index.types[op] in runtime.refuses]
-    )
+    missing: list[int] = []
+    missing_types: set[str] = set()
+    for op in np.flatnonzero(context.needed_mask).tolist():
+        types = _missing_types(context, op, runtime.takes)
+        if types:
+            missing.append(op)
+            missing_types |= types
+    refused = [op for op in missing if index.types[op] in runtime.refuses]
+    is_certain = bool(refused) and _is_computed_there(context, refused)
     conversion = Conversion() if is_certain else context.convert()
     if missing and (is_certain or conversion.refusal is not None or conversion.not_tried):
-        types = sorted({kind for kinds in missing.values() for kind in kinds})
-        yield _no_kernel(context, list(missing), types, runtime.lacks)
+        yield _no_kernel(context, missing, sorted(missing_types), runtime.lacks)
     refusal = conversion.refusal
     named = {index.names[op] for op in missing}
     if refusal is not None and not (refusal.ops and named.issuperset(refusal.ops)):
@@ -159,9 +156,7 @@ def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -
     kind = index.types[op]
     if kind not in target_ops and kind not in index.functions:
         return {kind}
-    return {
-        node.op
-        for function in index.reachable_functions([index.nodes[op]]).values()
-        for node in function.node_def
-        if node.op not in target_ops and node.op not in index.functions
-    }
+    types = set[str]()
+    for function in index.reachable_functions([index.nodes[op]]).values():
+        types.update(node.op for node in function.node_def)
+    return types.difference(target_ops, index.functions)

@@ -8,7 +8,7 @@ functions of their library: one that is damaged keeps TensorFlow from importing 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     Contexts,
     Csr,
     GraphIndex,
+    of_type,
     selectors,
     strong_components,
     weak_components,
@@ -232,20 +233,18 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
         for key, result in body.results.items():
             name, port = split_tensor(result)
             op = index.ids.get(name)
-            if op is not None and (port or 0) < (
-                len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1
-            ):
-                continue
-            if op is not None:
-                has = f"{index.types[op]} {name!r} has no output {port}"
-            else:
+            if op is None:
                 has = f"the body has no op {name!r}"
-            way = (
-                "let an op of that name give it"
-                + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
-                if op is None
-                else "reroute it" + either(f": editor.reroute({result!r}, to=tensor)", "")
-            )
+                way = "let an op of that name give it" + either(
+                    f": editor.insert(tensor, 'Identity', name={name!r})", ""
+                )
+            else:
+                count = len(index.typing.dtypes(index.nodes[op]))
+                # Of an op type that is not known no output is.
+                if count == 0 or (port or 0) < count:
+                    continue
+                has = f"{index.types[op]} {name!r} has no output {port}"
+                way = "reroute it" + either(f": editor.reroute({result!r}, to=tensor)", "")
             yield body.finding(
                 "missing-results",
                 "error",
@@ -263,11 +262,11 @@ def input_order(context: LintContext) -> Iterator[Finding]:
         for op in body.attributes.noted[INPUTS_IN_FILE]:
             name = body.index.names[op]
             fix = RemoveAttr(INPUTS_IN_FILE, name, functions=False)
+            # A function is written as it was unless it is edited.
+            severity: Severity = "error" if body.is_function else "warning"
             yield body.finding(
                 "input-order",
-                "error"
-                if body.is_function
-                else "warning",  # a function is written as it was unless it is edited
+                severity,
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, "
                 "and TensorFlow wants them after; " + _fix(fix) + " writes them there.",
                 [op],
@@ -284,8 +283,9 @@ def cycles(context: LintContext) -> Iterator[Finding]:
             continue
         for ops in _cycles(index)[:MOST_FINDINGS]:
             names = [index.names[op] for op in ops]
-            path = " → ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else []), names[0]])
             first = names[0]
+            way = names if len(names) <= _SHOWN else [*names[:_SHOWN], "…"]
+            path = " → ".join([*way, first])
             why = f"Op {first!r}{body.where} needs itself, and can never run"
             if len(ops) > 1:
                 why = f"{len(ops):,} ops{body.where} need each other, and none can ever run"
@@ -363,10 +363,9 @@ def attributes(context: LintContext) -> Iterator[Finding]:
             node = index.nodes[op]
             definition = index.typing.definition(node.op)
             described = {} if definition is None else {attr.name: attr for attr in definition.attr}
+            is_known = definition is not None
             wrong = [
-                *_wrong_attributes(
-                    node, described, index.functions, is_known=definition is not None
-                ),
+                *_wrong_attributes(node, described, index.functions, is_known=is_known),
                 *_missing_functions(index, node, described),
             ]
             for name, why, severity, is_removed in wrong:
@@ -450,11 +449,7 @@ def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Itera
 
 def _output_counts(index: GraphIndex) -> Counts:
     """The number of outputs of each op that is read; -1 where it is not known."""
-    kinds, codes = index.kinds
-    of_kind = np.array(
-        [_fixed_count(index.typing.definition(kind), outputs=True) for kind in kinds], np.int32
-    )
-    counts = of_kind[codes]
+    counts = _fixed_counts(index, outputs=True)
     read = np.zeros(len(index), bool)
     read[index.inputs.values] = True
     for op in np.flatnonzero((counts == _VARIES) & read).tolist():
@@ -464,11 +459,7 @@ def _output_counts(index: GraphIndex) -> Counts:
 
 def _input_counts(index: GraphIndex) -> Counts:
     """The number of tensors that each op takes; -1 where it is not known."""
-    kinds, codes = index.kinds
-    of_kind = np.array(
-        [_fixed_count(index.typing.definition(kind), outputs=False) for kind in kinds], np.int32
-    )
-    counts = of_kind[codes]
+    counts = _fixed_counts(index, outputs=False)
     for op in np.flatnonzero(counts == _VARIES).tolist():
         specs = input_specs(index, index.nodes[op])
         counts[op] = -1 if specs is None else len(specs)
@@ -476,6 +467,14 @@ def _input_counts(index: GraphIndex) -> Counts:
 
 
 _VARIES = -2
+
+
+def _fixed_counts(index: GraphIndex, *, outputs: bool) -> Counts:
+    """For each op the `_fixed_count` of its type."""
+    kinds, codes = index.kinds
+    definitions = map(index.typing.definition, kinds)
+    counts = [_fixed_count(definition, outputs=outputs) for definition in definitions]
+    return np.array(counts, np.int32)[codes]
 
 
 def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
@@ -496,21 +495,17 @@ def _cycles(index: GraphIndex) -> list[list[int]]:
     """
     start, values = index.sources.start, index.sources.to.copy()
     owners = Csr(start, values).owner
-    is_next, is_merge = (np.isin(index.kinds[1], _numbers(index, kinds)) for kinds in (NEXT, MERGE))
-    itself = values == owners
+    is_next, is_merge = of_type(index, NEXT.__contains__), of_type(index, MERGE.__contains__)
+    need_themselves = np.unique(owners[values == owners]).tolist()
     way_round = is_next[values] & is_merge[owners]
     values[way_round] = owners[way_round]  # an edge to itself, which joins nothing
     part = strong_components(start, values)
     sizes = np.bincount(part, minlength=1)
-    alone = {int(op) for op in owners[itself]}
     groups: dict[int, list[int]] = {}
     for op in np.flatnonzero(sizes[part] > 1).tolist():
         groups.setdefault(int(part[op]), []).append(op)
-    return [*groups.values(), *([op] for op in sorted(alone) if sizes[part[op]] == 1)]
-
-
-def _numbers(index: GraphIndex, kinds: Iterable[str]) -> list[int]:
-    return [number for number, kind in enumerate(index.kinds[0]) if kind in kinds]
+    alone = [[op] for op in need_themselves if sizes[part[op]] == 1]
+    return [*groups.values(), *alone]
 
 
 def _frame_name(node: NodeDef) -> str:
@@ -520,27 +515,30 @@ def _frame_name(node: NodeDef) -> str:
 def _shared_frames(index: GraphIndex) -> Iterator[tuple[str, list[list[int]]]]:
     """The frames that hold several loops, and the ops of each of these loops."""
     contexts = Contexts(index)
+
+    def frame_of(op: int) -> int:
+        return contexts.frame(reversed(contexts.path(contexts.inside[op])))
+
     conditions: dict[int, list[int]] = {}
-    for op in np.flatnonzero(np.isin(index.kinds[1], _numbers(index, LOOP_CONDITION))).tolist():
-        frame = contexts.frame(reversed(contexts.path(contexts.inside[op])))
-        conditions.setdefault(frame, []).append(op)
+    for op in np.flatnonzero(of_type(index, LOOP_CONDITION.__contains__)).tolist():
+        conditions.setdefault(frame_of(op), []).append(op)
     for frame, several in conditions.items():
         if not frame or len(several) < 2:
             continue
-        inside = [
-            op for op, context in enumerate(contexts.inside) if frame in contexts.path(context)
-        ]
+        paths = map(contexts.path, contexts.inside)
+        inside = [op for op, path in enumerate(paths) if frame in path]
         number = {op: k for k, op in enumerate(inside)}
-        edges = [
-            (number[op], number[source])
-            for op in inside
-            if index.types[op] not in ENTER
-            or contexts.frame(reversed(contexts.path(contexts.inside[op]))) != frame
-            for source in contexts.sources(op)
-            if source in number
-        ]
+        edges = []
+        for op in inside:
+            if index.types[op] in ENTER and frame_of(op) == frame:
+                continue  # what it reads comes from outside, and may enter both loops
+            sources = [source for source in contexts.sources(op) if source in number]
+            edges += [(number[op], number[source]) for source in sources]
         part = weak_components(len(inside), np.array(edges, np.int32).reshape(-1, 2))
-        loops = [[op for op in inside if part[number[op]] == part[number[one]]] for one in several]
+        loops = []
+        for condition in several:
+            loop = part[number[condition]]
+            loops.append([op for op in inside if part[number[op]] == loop])
         if loops[0] != loops[1]:
             yield str(contexts.key[frame]), loops
 
@@ -556,24 +554,18 @@ def _wrong_attributes(
     fixes that.
     """
     for name, value in node.attr.items():
-        required = name in described and not described[name].HasField("default_value")
-        if value.WhichOneof("value") is None:
-            if name in described and described[name].type.startswith("list("):
-                continue  # an empty list, to TensorFlow
-            yield name, _NO_VALUE, "error" if name in described else "warning", not required
-        elif is_known and name[:1] != "_" and name not in described:
+        kind = value.WhichOneof("value")
+        if name in described:
+            is_list = described[name].type.startswith("list(")
+            if kind is None and not is_list:  # one without a value is an empty list, to TensorFlow
+                yield name, _NO_VALUE, "error", described[name].HasField("default_value")
+        elif kind is None:
+            yield name, _NO_VALUE, "warning", True
+        elif is_known and name[:1] != "_":
             yield name, "is none that the type has in this TensorFlow", "warning", True
-        elif (
-            value.WhichOneof("value") == "func"
-            and value.func.name not in functions
-            and name not in described
-        ):
-            yield (
-                name,
-                f"names function {value.func.name!r}, which the file does not hold",
-                "warning",
-                True,
-            )
+        elif kind == "func" and value.func.name not in functions:
+            why = f"names function {value.func.name!r}, which the file does not hold"
+            yield name, why, "warning", True
     for name, attr in described.items():
         if name not in node.attr and not attr.HasField("default_value"):
             yield name, "is missing", "error", False
@@ -594,9 +586,5 @@ def _missing_functions(
             # A primitive op can replace a function.
             is_op = index.typing.definition(function.name) is not None
             if function.name and function.name not in index.functions and not is_op:
-                yield (
-                    name,
-                    f"calls function {function.name!r}, which the file does not hold",
-                    "error",
-                    False,
-                )
+                why = f"calls function {function.name!r}, which the file does not hold"
+                yield name, why, "error", False

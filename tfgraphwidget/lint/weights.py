@@ -28,18 +28,15 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
     index = context.index
     unused = [op for op in context.of_types(HANDLES.__contains__) if not context.needed_mask[op]]
     if unused and context.outputs:
-        ops = {
-            own
-            for variable in definitions(index, unused).values()
-            for own in own_ops(index, variable)
-        }
+        variables = definitions(index, unused).values()
+        ops = set[int]().union(*(own_ops(index, variable) for variable in variables))
+        removal = context.fix(Remove(selectors.ops(index, *context.names(ops))))
         yield Finding(
             "unused-variables",
             "warning",
             f"{len(unused):,} variable{'s' * (len(unused) > 1)} that no output needs.",
             context.names(unused),
-            context.fix(Remove(selectors.ops(index, *context.names(ops))))
-            or context.fix(StripTraining(context.outputs)),
+            removal or context.fix(StripTraining(context.outputs)),
         )
 
 
@@ -69,9 +66,8 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
     sizes: dict[bytes, int] = {}
     for op, value in _values(context):
         if value.size >= _WEIGHT and value.dtype.kind != "O" and not _is_uniform(value):
-            content = (
-                np.ascontiguousarray(value).tobytes() + repr((value.dtype, value.shape)).encode()
-            )
+            kind = repr((value.dtype, value.shape)).encode()
+            content = np.ascontiguousarray(value).tobytes() + kind
             digest = blake2b(content, digest_size=16).digest()
             by_content.setdefault(digest, []).append(op)
             sizes[digest] = value.nbytes
@@ -107,11 +103,8 @@ def huge_constants(context: LintContext) -> Iterator[Finding]:
 def float64(context: LintContext) -> Iterator[Finding]:
     """Ops that compute in float64 in a graph that computes in float32."""
     index = context.index
-    computing = [
-        op
-        for op in range(len(index))
-        if context.needed_mask[op] and index.inputs.row(op).size and index.dtypes(op)
-    ]
+    has_inputs = np.diff(index.inputs.start) > 0
+    computing = np.flatnonzero(context.needed_mask & has_inputs).tolist()
     double = [op for op in computing if "float64" in index.dtypes(op)]
     single = sum("float32" in index.dtypes(op) for op in computing)
     if double and single > len(double):

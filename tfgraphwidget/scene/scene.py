@@ -236,11 +236,11 @@ def build(
         "label": visible_graph.labels,
         "edge_label": visible_graph.edge_labels,
     }
-    coded = {
-        f"{kind}_{part}": array
-        for kind, some in texts.items()
-        for part, array in _encode_texts(some).items()
-    }
+    encoded: dict[str, np.ndarray] = {}
+    for kind, its_texts in texts.items():
+        encoded |= {f"{kind}_{part}": array for part, array in _encode_texts(its_texts).items()}
+    pinned = np.zeros(len(visible_graph), dtype=np.uint8)
+    pinned[[*pinned_items(visible_graph, view_spec.pinned)]] = 1
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     counts = ("count", "variables", "members", "omitted", "tensors")
@@ -250,12 +250,10 @@ def build(
         **{name: getattr(visible_graph, name) for name in same},
         **{name: getattr(visible_graph, name).astype(np.uint8) for name in bits},
         **{name: getattr(visible_graph, name).astype(np.uint32) for name in counts},
-        **coded,
+        **encoded,
         source_port=(visible_graph.source_port + 1).astype(np.uint8),
         target_port=(visible_graph.target_port + 1).astype(np.uint8),
-        pinned=np.isin(
-            np.arange(len(visible_graph)), [*pinned_items(visible_graph, view_spec.pinned)]
-        ).astype(np.uint8),
+        pinned=pinned,
         route_start=positions.route_start,
         route=positions.route,
         names=visible_graph.names,
@@ -291,15 +289,15 @@ def paint(
     coverage = _coverage(scene, selected)
     mark = _bits(scene, ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)))
     none = np.zeros(len(scene), dtype=np.uint8)
-    of_new, of_idle = (none if ops is None else _coverage(scene, ops) for ops in (fresh, unused))
+    of_new = none if fresh is None else _coverage(scene, fresh)
+    of_idle = none if unused is None else _coverage(scene, unused)
     new = (of_new == 2).astype(np.uint8)
     new[(of_new == 1) & (scene.kind == CLOSED)] = 2
     idle = (of_idle == 2).astype(np.uint8)
     note = _encode_texts([""] * len(scene))
     texts = note["start"], note["bytes"]
-    untrusted = _bits(
-        scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
-    )
+    ops_and_bits = ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS))
+    untrusted = _bits(scene, ops_and_bits)
     lines = find_selected_lines(scene.visible, scene.index, selected).astype(np.uint8)
     return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts, lines)
 
@@ -319,11 +317,8 @@ def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDAr
 
 def box_of(scene: Scene, name: str) -> int | None:
     """The op, else the scope or group, of that name in a scene; with a slash, the scope."""
-    item_of_key = {
-        key: item
-        for key, item in keys(scene.names, scene.kind).items()
-        if scene.kind[item] != BADGE
-    }
+    items = keys(scene.names, scene.kind).items()
+    item_of_key = {key: item for key, item in items if scene.kind[item] != BADGE}
     return item_of_key.get(meant_key(name, item_of_key))
 
 
@@ -392,16 +387,12 @@ def _coverage(scene: Scene, op_mask: Mask) -> npt.NDArray[np.uint8]:
     its name.
     """
     n = len(scene)
-    chosen_ops = sum_inside(
-        scene.parent, np.bincount(scene.home_of_op, weights=op_mask, minlength=n)
-    )
-    badges = np.bincount(scene.badge_item, weights=op_mask[scene.badge_op], minlength=n)
-    of_badge = np.bincount(scene.badge_item, minlength=n)
-    chosen_ops, count = (
-        np.where(of_badge > 0, badges, chosen_ops),
-        np.where(of_badge > 0, of_badge, scene.count),
-    )
-    return np.where(chosen_ops == 0, 0, np.where(chosen_ops == count, 2, 1)).astype(np.uint8)
+    at_home = np.bincount(scene.home_of_op, weights=op_mask, minlength=n)
+    at_badge = np.bincount(scene.badge_item, weights=op_mask[scene.badge_op], minlength=n)
+    ops_of_badge = np.bincount(scene.badge_item, minlength=n)
+    chosen = np.where(ops_of_badge > 0, at_badge, sum_inside(scene.parent, at_home))
+    count = np.where(ops_of_badge > 0, ops_of_badge, scene.count)
+    return np.where(chosen == 0, 0, np.where(chosen == count, 2, 1)).astype(np.uint8)
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
@@ -427,12 +418,12 @@ def from_bytes(
         fields: The name, dtype, shape and offset (bytes) of each array.
         buffer: The bytes of all arrays.
     """
-    return {
-        name: np.frombuffer(
-            buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset
-        ).reshape(shape)
-        for name, dtype, shape, offset in fields
-    }
+    arrays = {}
+    for name, dtype, shape, offset in fields:
+        little_endian = np.dtype(dtype).newbyteorder("<")
+        array = np.frombuffer(buffer, little_endian, int(np.prod(shape)), offset)
+        arrays[name] = array.reshape(shape)
+    return arrays
 
 
 def _encode_texts(texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -37,9 +37,8 @@ def find_selected_lines(visible: VisibleGraph, index: GraphIndex, selected: Mask
     lines = np.zeros(len(visible.source), dtype=bool)
     if not selected.any() or not len(lines):
         return lines
-    pairs, line_pair = np.unique(
-        _pair(visible, visible.source, visible.target), return_inverse=True
-    )
+    pair_of_line = _pair(visible, visible.source, visible.target)
+    pairs, line_pair = np.unique(pair_of_line, return_inverse=True)
     producer, port, reader = _edges_between(index.inputs, index.ports, selected)
     pieces, edge = _pieces(visible, producer, reader, pairs)
     tensor = producer.astype(np.int64) * OUTPUTS + port
@@ -56,7 +55,7 @@ def find_selected_lines(visible: VisibleGraph, index: GraphIndex, selected: Mask
 
 def _edges_between(edges: Csr, port: Ints, selected: Mask) -> tuple[Ints, Ints, Ints]:
     """Producer, port and reader of the edges whose both ends are selected."""
-    reader = np.repeat(np.arange(len(selected), dtype=np.int32), np.diff(edges.start))
+    reader = edges.owner
     between = np.flatnonzero(selected[edges.values] & selected[reader])
     return edges.values[between], port[between], reader[between]
 

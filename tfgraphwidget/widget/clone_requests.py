@@ -26,6 +26,7 @@ Modes = p.Mode | tuple[tuple[str, p.Mode], ...]
 
 _MOST_NAMES = 200  # what a panel can show
 _MOST_HELD = 2_000  # what a person can search in
+_FEW_SHARED = 3  # what the sentence about a clone names
 _LONGEST = 20_000  # characters of a line
 _FOR_ONE_STEP = "stack"
 _VALUES = {
@@ -45,10 +46,8 @@ class CloneRequests:
         """The clone that a form asks for, as the Python call makes it. Raises GraphEditError."""
         if not form.others:
             return self._command(form, form.variables)
-        return self._command(
-            form,
-            modes_of(form.variables, form.others, [state.name for state in self._states(form)]),
-        )
+        states = [state.name for state in self._states(form)]
+        return self._command(form, modes_of(form.variables, form.others, states))
 
     def preview(self, form: p.Form) -> p.ClonePreview:
         """Preview the clone; a refusal is an answer too."""
@@ -110,22 +109,21 @@ class CloneRequests:
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds: what a copy with nothing shared gets of its own."""
-        everything = self._preview(
-            self._command(dataclasses.replace(form, variables="own", others=()), "own")
-        )
+        unshared = dataclasses.replace(form, variables="own", others=())
+        everything = self._preview(self._command(unshared, "own"))
         return tuple(state for state in everything.new if state.kind != _FOR_ONE_STEP)
 
     def _state(self, state: State, shared: Collection[str]) -> p.PartState:
         """A state with what a variable's op says of it."""
-        op = Op(self._editor._core.index, self._editor._core.index.op(state.name))
-        shape = op.attr("shape") if state.kind == "variable" else None
-        return p.PartState(
-            name=state.name,
-            kind=state.kind,
-            dtype=str(op.attr("dtype", "")) if state.kind == "variable" else "",
-            shape="" if shape is None else shape_text(shape_from_proto(shape)),
-            mode="shared" if state.name in shared else "own",
-        )
+        dtype = shape = ""
+        if state.kind == "variable":
+            index = self._editor._core.index
+            op = Op(index, index.op(state.name))
+            dtype = str(op.attr("dtype", ""))
+            proto = op.attr("shape")
+            shape = "" if proto is None else shape_text(shape_from_proto(proto))
+        mode: p.Mode = "shared" if state.name in shared else "own"
+        return p.PartState(name=state.name, kind=state.kind, dtype=dtype, shape=shape, mode=mode)
 
     def _offer(self, form: p.Form, refusal: GraphEditError) -> Literal["", "loop", "conditional"]:
         """The larger part that contains the chosen ops, if a clone of it works."""
@@ -133,19 +131,15 @@ class CloneRequests:
         whole = part.whole() if part is not None and isinstance(refusal, NotClonable) else part
         if part is None or whole is None or whole == part:
             return ""
+        arguments = self._editor._core.arguments
         try:
-            self._preview(
-                edits.command_of(edits.Clone, self._editor._core.arguments, whole, None, form.into)
-            )
+            self._preview(edits.command_of(edits.Clone, arguments, whole, None, form.into))
         except GraphEditError:
             return ""
-        around = [
-            frame
-            for name in refusal.ops
-            for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
-        ]
-        if any(isinstance(frame, control_flow.Loop) for frame in around):
-            return "loop"
+        for name in refusal.ops:
+            blocks = control_flow.enclosing_blocks(part.index, part.index.op(name))
+            if any(isinstance(block, control_flow.Loop) for block in blocks):
+                return "loop"
         return "conditional"
 
     def _line(self, command: Clone) -> str:
@@ -175,7 +169,8 @@ def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) ->
         pairs = {name.partition("/")[0]: default for name in mode_of}
     for name, mode in mode_of.items():
         around = [pairs[scope] for scope in (*enclosing_scopes(name), name) if scope in pairs]
-        if ([*reversed(around)] or ["own"])[0] != mode:
+        innermost = around[-1] if around else "own"
+        if innermost != mode:
             pairs[name] = mode
     return tuple(sorted(pairs.items()))
 
@@ -193,10 +188,9 @@ def summary(preview: Preview, init: p.Init) -> str:
         text += f", among them {_count_states(preview.new)} {whose}, {_VALUES[init]}"
     text += "."
     if preview.shared:
-        names = ", ".join(state.name for state in preview.shared[:3]) + (
-            " …" if len(preview.shared) > 3 else ""
-        )
-        text += f" Still shared with the original: {names}."
+        names = ", ".join(state.name for state in preview.shared[:_FEW_SHARED])
+        more = " …" if len(preview.shared) > _FEW_SHARED else ""
+        text += f" Still shared with the original: {names}{more}."
     return text
 
 

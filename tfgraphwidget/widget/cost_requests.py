@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,20 @@ _UNKNOWN = -1.0
 _COLUMNS = ("parameters", "flops", "bytes", "time")
 
 
+class _Columns(NamedTuple):
+    """The columns of a table, and the graph and the measurement that they are of."""
+
+    graph: GraphIndex
+    measured: object
+    columns: Mapping[str, Floats]
+
+
 class CostRequests:
     """Answers Costs. Columns are computed once per graph, times once per measurement."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._cached_columns: tuple[tuple[object, ...], Mapping[str, Floats]] | None = None
+        self._cached: _Columns | None = None
 
     def table(self, request: p.Costs) -> p.CostTable:
         """The first rows, sorted by a column, and the row of the current op or scope."""
@@ -46,28 +54,26 @@ class CostRequests:
             top_rows = [*top_rows, current]
         measured = self._editor._core.evaluator.measured
         times = "" if measured is None else measured.summary or "one run"
-        rows = tuple(
-            p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row])
-            for row in top_rows
-        )
+        rows = []
+        for row in top_rows:
+            costs = _numbers(columns, row)
+            rows.append(p.CostRow(names[row], types[row], *costs, ranks[row]))
         whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
         total = p.CostRow("", "", *_numbers(whole, 0), 0)
-        return p.CostTable(rows, total, len(order), times, self._editor._core.coloring.batch_notice)
+        notice = self._editor._core.coloring.batch_notice
+        return p.CostTable(tuple(rows), total, len(order), times, notice)
 
     def _columns(self) -> Mapping[str, Floats]:
         """Each column, (ops,), NaN where it is unknown."""
         core = self._editor._core
-        key = (self._editor._core.index, core.evaluator.measured)
-        if self._cached_columns is None or any(
-            a is not b for a, b in zip(self._cached_columns[0], key, strict=True)
-        ):
-            computing = _computing(self._editor._core.index)
-            columns = core.coloring.cost_columns()
-            self._cached_columns = (
-                key,
-                {by: np.where(computing, column, np.nan) for by, column in columns.items()},
-            )
-        return self._cached_columns[1]
+        index, measured = core.index, core.evaluator.measured
+        cached = self._cached
+        if cached is None or cached.graph is not index or cached.measured is not measured:
+            computing = _computing(index)
+            costs = core.coloring.cost_columns()
+            columns = {by: np.where(computing, column, np.nan) for by, column in costs.items()}
+            cached = self._cached = _Columns(index, measured, columns)
+        return cached.columns
 
     def _scope_sums(self, column: Floats) -> Floats:
         """The sums over all ops in each scope, (scopes,); NaN where none is known."""
@@ -100,9 +106,8 @@ def _order(names: list[str], columns: Mapping[str, Floats], request: p.Costs) ->
     """The rows that cost anything, or all for a sort by name, sorted; unknown values are last."""
     if request.by == "name":
         return sorted(range(len(names)), key=names.__getitem__, reverse=not request.ascending)
-    column = columns[request.by]
-    value = np.where(np.isnan(column), np.inf if request.ascending else -np.inf, column)
-    order = np.argsort(value if request.ascending else -value, kind="stable")
+    ascending = columns[request.by] if request.ascending else -columns[request.by]
+    order = np.argsort(np.where(np.isnan(ascending), np.inf, ascending), kind="stable")
     costly = np.zeros(len(names), bool)
     for costs in columns.values():
         costly |= np.nan_to_num(costs) > 0
@@ -114,6 +119,9 @@ def _total(column: Floats) -> float:
 
 
 def _numbers(columns: Mapping[str, Floats], row: int) -> tuple[float, float, float, float]:
-    values = (float(columns[by][row]) for by in _COLUMNS)
-    parameters, flops, size, time = (_UNKNOWN if np.isnan(value) else value for value in values)
+    parameters, flops, size, time = (_number(columns[by][row]) for by in _COLUMNS)
     return parameters, flops, size, time
+
+
+def _number(cost: np.float64) -> float:
+    return _UNKNOWN if np.isnan(cost) else float(cost)

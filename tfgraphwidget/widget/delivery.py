@@ -54,9 +54,10 @@ class Delivery:
         key = _key(number, request)
         if key not in self._messages:
             return False
-        for message in self._messages[key] or [
-            (codec.encode(number, protocol.Refusal(_LOST, ())), [])
-        ]:
+        messages = self._messages[key]
+        if not messages:  # they took too much memory to be kept
+            messages = [(codec.encode(number, protocol.Refusal(_LOST, ())), [])]
+        for message in messages:
             self._sender.send(*message)
         return True
 
@@ -94,10 +95,8 @@ def split(content: dict[str, object], buffers: list[bytes]) -> tuple[list[Messag
         return [(content, buffers)], size
     data = b"".join([text, *buffers])
     pieces = [data[start : start + MOST_BYTES] for start in range(0, size, MOST_BYTES)]
-    described = [
-        codec.encode(-1, protocol.Piece(nth, len(pieces), len(text))) for nth in range(len(pieces))
-    ]
-    return [
-        ({**each, "id": content["id"]}, [piece])
-        for each, piece in zip(described, pieces, strict=True)
-    ], size
+    messages: list[Message] = []
+    for nth, piece in enumerate(pieces):
+        described = codec.encode(-1, protocol.Piece(nth, len(pieces), len(text)))
+        messages.append(({**described, "id": content["id"]}, [piece]))
+    return messages, size

@@ -522,10 +522,10 @@ def buttons() -> tuple[tuple[str, EditButton], ...]:
 
 def other_forms() -> Mapping[str, tuple[FormField, ...]]:
     """The complete fields of the forms that no edit button opens, by the name of the form."""
-    return {
-        name: tuple(_complete_field(kind, field) for field in fields)
-        for name, (kind, fields) in _OTHER_FORMS.items()
-    }
+    forms = {}
+    for name, (kind, fields) in _OTHER_FORMS.items():
+        forms[name] = tuple(_complete_field(kind, field) for field in fields)
+    return forms
 
 
 def _complete_button(name: str, button: EditButton) -> EditButton:
@@ -569,9 +569,8 @@ _NOTHING_GIVEN = (None, (), "", "same")
 def _words(annotation: Any) -> tuple[str, ...]:
     """The texts of a Literal, from which one is chosen."""
     if isinstance(annotation, str) and annotation.startswith("Literal["):
-        return tuple(
-            text.strip(' "') for text in annotation[len("Literal[") :].partition("]")[0].split(",")
-        )
+        texts = annotation.removeprefix("Literal[").partition("]")[0].split(",")
+        return tuple(text.strip(' "') for text in texts)
     words = get_args(annotation)
     return words if words and all(isinstance(word, str) for word in words) else ()
 

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfgraphwidget.edits import (
     AddSignature,
@@ -25,7 +28,7 @@ from tfgraphwidget.edits import (
 from tfgraphwidget.edits.rewire import is_gradient_name, refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NotTrusted, reason_of
-from tfgraphwidget.graph import Signature, mask_of
+from tfgraphwidget.graph import Signature
 from tfgraphwidget.naming import HOW_TO_TRUST, count_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
@@ -80,21 +83,20 @@ class EditRequests:
             report = self._editor.preview(lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
             return p.PreviewedEdit(refusal.sentence, str(getattr(refusal, "argument", "")))
-        count, notes = planned_text(report), tuple(planned_notes(report))
-        names = self._editor._core.view.with_closed_groups(
-            planned_names(self._editor._core.index, report)
-        )
-        return p.PreviewedEdit(text=count, notes=notes, names=names)
+        core = self._editor._core
+        names = core.view.with_closed_groups(planned_names(core.index, report))
+        notes = tuple(planned_notes(report))
+        return p.PreviewedEdit(text=planned_text(report), notes=notes, names=names)
 
     def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
         """The bound call of an editor's method that a request describes. Raises GraphEditError."""
         registration = registry.registration_of(request.command)
         assert registration is not None  # a message has the name of a command
         method = attrgetter(registration.kind.call_name())(editor)
-        keys = {
-            key: self._namespace.value(value) if key in request.variables else parsed_value(value)
-            for key, value in zip(request.keys, request.values, strict=False)
-        }
+        keys: dict[str, object] = {}
+        for key, text in zip(request.keys, request.values, strict=False):
+            is_variable = key in request.variables
+            keys[key] = self._namespace.value(text) if is_variable else parsed_value(text)
         signature = inspect.signature(method)
         try:
             call = signature.bind(*self._what(request, signature), **keys)
@@ -108,11 +110,9 @@ class EditRequests:
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where none is named and the call needs one."""
         parts = request.what
-        named = [
-            name
-            for name, parameter in signature.parameters.items()
-            if parameter.default is inspect.Parameter.empty and name not in request.keys
-        ]
+        parameters = signature.parameters.values()
+        needed = [each.name for each in parameters if each.default is inspect.Parameter.empty]
+        named = [name for name in needed if name not in request.keys]
         if len(parts) > 1 and len(parts) == len(named):
             return parts  # such as a tensor and the op that it is connected to
         if parts:
@@ -157,21 +157,13 @@ class EditRequests:
         signatures = tuple(self.signature_rows())
         if isinstance(request, p.ListSignatures):
             return p.SignatureList(signatures)
-        return p.LintReply(
-            tuple(
-                p.LintFinding(
-                    each.severity,
-                    each.code,
-                    each.sentence,
-                    self._editor._core.view.with_closed_groups(each.ops[:_MOST_LIT]),
-                    None if each.fix is None else self.offer(each.fix)[0],
-                )
-                for each in self._editor.lint(
-                    request.target or None, never=_NOT_QUICK if request.quick else None
-                )
-            ),
-            signatures,
-        )
+        never = _NOT_QUICK if request.quick else None
+        findings = []
+        for each in self._editor.lint(request.target or None, never=never):
+            ops = self._editor._core.view.with_closed_groups(each.ops[:_MOST_LIT])
+            offer = None if each.fix is None else self.offer(each.fix)[0]
+            findings.append(p.LintFinding(each.severity, each.code, each.sentence, ops, offer))
+        return p.LintReply(tuple(findings), signatures)
 
     def signature_rows(self) -> Iterator[p.SignatureRow]:
         """The signatures, with a button that removes each where the whole graph is the current one;
@@ -196,9 +188,8 @@ class EditRequests:
         is_there = signature.name != ""
         inputs = _side_text(signature.inputs, with_tensors=is_there)
         outputs = _side_text(signature.outputs, with_tensors=is_there)
-        ops = dict.fromkeys(
-            split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs)
-        )
+        tensors = (name for _, name in (*signature.inputs, *signature.outputs))
+        ops = dict.fromkeys(split_tensor(name)[0] for name in tensors)
         head = f"{signature.name}:" if is_there else "No signature yet; likely"
         text = f"{head} {inputs or 'nothing'} → {outputs}"
         label = "Remove" if is_there else "Add"
@@ -209,49 +200,40 @@ class EditRequests:
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""
-        offers = {
-            command.code(): (command, text, on)
-            for command, text, on in (*self._training(), *self._removal())
-        }
-        self._offers |= {line: command for line, (command, _, _) in offers.items()}
-        return tuple(p.Offer(text, line, on) for line, (_, text, on) in offers.items())
+        offers: dict[str, p.Offer] = {}
+        for command, text, on in (*self._training(), *self._removal()):
+            line = command.code()
+            self._offers[line] = command
+            offers[line] = p.Offer(text, line, on)
+        return tuple(offers.values())
 
     def _training(self) -> Iterator[tuple[Command, str, bool]]:
         """To train only the last clone; and once that is so, to train what was trained before."""
         steps, index = self._editor._core.executor.history.done, self._editor._core.index
-        at = next(
-            (
-                at
-                for at in reversed(range(len(steps)))
-                if steps[at].patch.report.preview is not None
-            ),
-            None,
-        )
-        if at is None:
+        clones = [at for at, step in enumerate(steps) if step.patch.report.preview is not None]
+        if not clones:
             return
-        scopes = steps[at].patch.scopes
+        last = clones[-1]
+        scopes = steps[last].patch.scopes
         trained = self._editor.find("is:trainable").ops
         own = tuple(op for op in trained if any(op.startswith(f"{scope}/") for scope in scopes))
         text = f"Train only {', '.join(scopes)}"
         if own and own != trained:
             yield SetTrainable(own), text, False
             return
-        turned = next(
-            (step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None
-        )
-        if turned:
-            before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members]
-        else:
-            before = []
-        if own and before and all(op in index.ids for op in before):
-            yield SetTrainable(tuple(before)), text, True
+        choices = [step for step in steps[last:] if step.patch.only_sets_trainable]
+        if own and choices:
+            members = choices[-1].patch.remove.members
+            before = tuple(split_tensor(member.name)[0] for _, member in members)
+            if before and all(op in index.ids for op in before):
+                yield SetTrainable(before), text, True
 
     def _removal(self) -> Iterator[tuple[Command, str, None]]:
         """To remove what earlier edits have left unused."""
         unused = self._editor._core.executor.unused_ops()
         if unused:
-            text = f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}"
-            yield Remove(unused if len(unused) > 1 else unused[0]), text, None
+            command = Remove(unused if len(unused) > 1 else unused[0])
+            yield command, f"Remove {count_text(len(unused), 'unused op')}", None
 
     def targets(self, request: p.Targets, scene: scenes.Scene) -> p.RewireTargets:
         """The targets on which a tensor may be dropped, and the reasons why not elsewhere."""
@@ -264,18 +246,13 @@ class EditRequests:
         tensor = source, port or 0
         if request.op:
             reader = index.op(request.op)
-            read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
-            slots = (
-                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k))
-                for k, (op, at) in enumerate(read)
-            )
+            slots = []
+            for k, (op, at) in enumerate(index.input_tensors(reader)):
+                slots.append(p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)))
             return p.RewireTargets(request.tensor, outputs, request.op, (), tuple(slots))
-        drawn_ops = (
-            name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP
-        )
-        reasons_by_op = refusals(
-            index, tensor, sorted(index.ids[name] for name in drawn_ops if name in index.ids)
-        )
+        drawn_names = (scene.names[at] for at in np.flatnonzero(scene.kind == _OP).tolist())
+        drawn_ops = sorted(index.ids[name] for name in drawn_names if name in index.ids)
+        reasons_by_op = refusals(index, tensor, drawn_ops)
         reasons = tuple((index.names[op], why) for op, why in reasons_by_op.items())
         return p.RewireTargets(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
@@ -293,30 +270,28 @@ class EditRequests:
         """Compare with what TensorFlow's graph optimizer makes of the graph; what it did."""
         result, index = self._editor.passes.grappler(), self._editor._core.index
         self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
-        counts = {
-            what: sum(len(getattr(each, what)) for each in result.passes)
-            for what in ("folded", "fused", "removed")
-        }
-        text = (
-            ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-            or "nothing folded or removed"
-        )
+        counts = Counter[str]()
+        for each in result.passes:
+            counts["folded"] += len(each.folded)
+            counts["fused"] += len(each.fused)
+            counts["removed"] += len(each.removed)
+        text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        text = text or "nothing folded or removed"
         size = count_text(len(result.editor._core.index), "op")
         return f"TensorFlow's graph optimizer makes {size} of {len(index):,}: {text}."
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
-        if (
-            self._difference is not None
-            and self._editor.view.difference is self._difference
-            and self._editor._core.index is not self._of
-        ):
+        if self._is_own_difference() and self._editor._core.index is not self._of:
             self.compare(show=True, before=self._before, name=self._comparison)
 
     def comparison(self) -> str:
         """What the graph is compared with; "" of a cell's difference, and while none is shown."""
-        is_own = self._difference is not None and self._editor.view.difference is self._difference
-        return self._comparison if is_own else ""
+        return self._comparison if self._is_own_difference() else ""
+
+    def _is_own_difference(self) -> bool:
+        """Whether the difference that is shown is the one that the page asked for."""
+        return self._difference is not None and self._editor.view.difference is self._difference
 
     def explanations(self) -> tuple[str, ...]:
         """The usual changes that explain differences, in sentences."""
@@ -364,32 +339,19 @@ class EditRequests:
         fields: dict[str, Any] = {}
         if marks is not None:
             fields["differs"] = scenes.mark_differences(scene, marks)
-        probed = {
-            op: stats
-            for op, stats in self._editor._core.evaluator.probed.items()
-            if op in index.ids
-        }
-        if probed:
-            non_finite = {
-                op
-                for op, outputs in probed.items()
-                if any(stats.nans or stats.infs for stats in outputs)
-            }
-            ran = {
-                op
-                for op, outputs in probed.items()
-                if any(stats.value is not None for stats in outputs)
-            }
-            fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, non_finite))
+        probed = self._editor._core.evaluator.probed
+        present = {op: outputs for op, outputs in probed.items() if op in index.ids}
+        if present:
+            fine, bad = np.zeros(len(index), bool), np.zeros(len(index), bool)
+            texts: dict[str, str] = {}
+            for name, outputs in present.items():
+                op = index.ids[name]
+                fine[op] = any(stats.value is not None for stats in outputs)
+                bad[op] = any(stats.nans or stats.infs for stats in outputs)
+                if len(index.dtypes(op)) == 1:
+                    texts[name] = range_text(outputs[0])
             fields["probed"] = scenes.mark_probed(scene, fine, bad)
-            alone = {
-                op: outputs[0]
-                for op, outputs in probed.items()
-                if len(index.dtypes(index.ids[op])) == 1
-            }
-            fields |= scenes.value_texts(
-                scene, {op: range_text(stats) for op, stats in alone.items()}
-            )
+            fields |= scenes.value_texts(scene, texts)
         return fields
 
     def probe_text(self, tensor: str) -> p.TensorValue | None:
@@ -468,9 +430,8 @@ def outcome_text(sentence: str, report: Edits) -> str:
         sentence = counts
     elif touched > _FEW and not report.renamed:
         sentence += f" ({counts})"
-    matches, shapes = (
-        "; ".join(map(on_page, texts)) for texts in (match_texts(report), shape_texts(report))
-    )
+    matches = "; ".join(map(on_page, match_texts(report)))
+    shapes = "; ".join(map(on_page, shape_texts(report)))
     sentences = [sentence, matches.rstrip("."), f"Shapes: {shapes}" if shapes else ""]
     texts = [f"{each[:1].upper()}{each[1:]}." for each in sentences if each]
     # What the edit did comes before what the session has lost by it.
@@ -535,17 +496,12 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     >>> [by_new_name(name, [("net", "web")]) for name in ("net/w", "net/", "nets")]
     ['web/w', 'web/', 'nets']
     """
-    return next(
-        (new + name[len(old) :] for old, new in renamed if f"{name}/".startswith(f"{old}/")), name
-    )
+    for old, new in renamed:
+        if f"{name}/".startswith(f"{old}/"):
+            return new + name.removeprefix(old)
+    return name
 
 
 def _button_text(fix: Command) -> str:
     """A few words for what a fix does, which are not Python."""
     return (fix.fix_label() or control(fix.command_name()) or fix.sentence())[:_LONGEST]
-
-
-def _ports(index: GraphIndex, op: int) -> list[int]:
-    start = index.inputs.start
-    ports: list[int] = index.ports[start[op] : start[op + 1]].tolist()
-    return ports

@@ -132,12 +132,8 @@ class Exporter:
         name = f"{_relative_name(path, self.folder)}{ending}"
         about = " ".join([f"Saved as {name}, {_size(path)}.", *notices])
         # The page knows the folder of the file that is open, which for a SavedModel is its own.
-        above = (
-            self.path is not None
-            and self.folder != self.path.parent
-            and not Path(name).is_absolute()
-        )
-        relative = f"../{name}" if above else name
+        is_own_folder = self.path is None or self.folder == self.path.parent
+        relative = name if is_own_folder or Path(name).is_absolute() else f"../{name}"
         return SavedFile(path, relative if save_format.opens else "", about)
 
     def download(
@@ -156,9 +152,8 @@ class Exporter:
             GraphEditError: If it cannot be written, or is too large for a browser.
         """
         save_format = _format_named(kind)
-        proposed = next(
-            (one.name for one in self.formats() if one.kind == save_format.kind), "graph"
-        )
+        names = (each.name for each in self.formats() if each.kind == save_format.kind)
+        proposed = next(names, "graph")
         name = self._target(check_name(name or proposed, save_format), save_format.suffix).name
         with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
             path, notices = self._write(Path(folder, name), save_format, options=options)
@@ -189,13 +184,15 @@ class Exporter:
             except OSError as error:
                 raise unwritable(target, error) from error
             return target, []
-        chosen = {OUTPUTS.name, *(option.name for option in kind.options)}
-        if unknown := {name for name, _ in options} - chosen:
+        option_names = {OUTPUTS.name, *(option.name for option in kind.options)}
+        unknown = {name for name, _ in options} - option_names
+        if unknown:
             raise GraphEditError(
                 f"{kind.label} has no option {min(unknown)!r}; choose one of the form."
             )
-        frozen, names = kind.kind == "frozen", dict(options).get(OUTPUTS.name, "")
-        outputs = [name.strip() for name in names.split(",") if name.strip()]
+        frozen = kind.kind == "frozen"
+        names = map(str.strip, dict(options).get(OUTPUTS.name, "").split(","))
+        outputs = list(filter(None, names))
         if not outputs and kind.kind in {"frozen", "saved_model"}:
             outputs = list(frozen_outputs(self._editor) or ())
         options = tuple(each for each in options if each[0] != OUTPUTS.name)
@@ -209,24 +206,15 @@ class Exporter:
             path = self._editor.save(
                 f"{target}{ending}", **boundary, frozen=frozen, **parse_options(options)
             )
-        reports = [
-            notice
-            for notice in self._editor._core.save_notices
-            if isinstance(notice, SuccessReport)
-        ]
-        return path, [
-            *map(_notice, reports),
-            *(_notice(warning.message) for warning in caught if warning.category is UserWarning),
-        ]
+        save_notices = self._editor._core.save_notices
+        reports = [each for each in save_notices if isinstance(each, SuccessReport)]
+        user_warnings = [each.message for each in caught if each.category is UserWarning]
+        return path, list(map(_notice, (*reports, *user_warnings)))
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
-        if (
-            not bare.strip()
-            or bare.endswith("/")
-            or Path(bare).name in ("", "..")
-            or _NO_TEXT.search(bare)
-        ):
+        is_empty = not bare.strip() or bare.endswith("/") or Path(bare).name in ("", "..")
+        if is_empty or _NO_TEXT.search(bare):
             raise GraphEditError("A name is needed to save under; type one.")
         path = self.folder / parse_path(bare, "name")
         if suffix == "/":

@@ -42,9 +42,9 @@ class ArraySpec:
 
     def fits(self, dtype: str, static: Shape) -> bool:
         """Whether it can be fed to a placeholder."""
-        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and are_compatible(
-            self.shape, static
-        )
+        if not _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)):
+            return False
+        return are_compatible(self.shape, static)
 
 
 def array_spec(value: object) -> ArraySpec | None:
@@ -53,9 +53,8 @@ def array_spec(value: object) -> ArraySpec | None:
     thing: Any = value
     if issubclass(cls, np.ndarray | np.generic):
         kind = _kind(thing.dtype)
-        is_feedable = (
-            kind in _RANKS or kind in _TEXT or kind in _QUANTIZED or kind == _void_kind(thing.dtype)
-        )
+        is_known = kind in _RANKS or kind in _TEXT or kind in _QUANTIZED
+        is_feedable = is_known or kind == _void_kind(thing.dtype)
         return ArraySpec(kind, thing.shape) if is_feedable else None
     if cls in _SCALARS:
         return ArraySpec(_SCALARS[cls], ())
@@ -66,12 +65,10 @@ def array_spec(value: object) -> ArraySpec | None:
         return _tensor_spec(thing) if is_eager_tensor(getattr(thing, "handle", None)) else None
     if is_eager_tensor(value):
         return _tensor_spec(thing)
-    if (
-        not has_method(cls, "__array__")
-        or cls.__module__.startswith("tensorflow.")
-        or cls.__name__ == "KerasTensor"
-    ):
-        return None  # those of graphs have `__array__`, which raises
+    # Tensors of graphs have `__array__`, which raises.
+    is_symbolic = cls.__module__.startswith("tensorflow.") or cls.__name__ == "KerasTensor"
+    if is_symbolic or not has_method(cls, "__array__"):
+        return None
     if cls.__module__.startswith("keras."):
         return ArraySpec(_kind(tf_protos.numpy_dtype(thing.dtype)), tuple(thing.shape))
     return ArraySpec()
@@ -122,14 +119,12 @@ def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shap
         ) from None
     target = tf_protos.numpy_dtype(dtype)
     if array.size and not _kind_fits(_kind(array.dtype), target):
+        fix = "cast it in a cell."
+        if _void_kind(array.dtype):
+            fix = "load it in a cell, and view it as its dtype."
         raise InvalidArgument(
             tensor,
-            f"{tensor}: {name} is {_dtype_text(array.dtype)}, which does not fit {dtype}; "
-            + (
-                "load it in a cell, and view it as its dtype."
-                if _void_kind(array.dtype)
-                else "cast it in a cell."
-            ),
+            f"{tensor}: {name} is {_dtype_text(array.dtype)}, which does not fit {dtype}; {fix}",
         )
     check_shape(tensor, array.shape, static)
     if _void_kind(array.dtype):

@@ -32,6 +32,7 @@ class Inspector:
         description = self._editor.inspect(name)
         alike = self._editor._core.view.alike(description.name)
         first = description.outputs[0].shape if description.op_type and description.outputs else ""
+        outputs = description.outputs[:_MOST_TENSORS]
         return p.InspectReply(
             name=description.name,
             op_type=description.op_type,
@@ -43,10 +44,7 @@ class Inspector:
             output_count=len(description.outputs),
             control_input_count=len(description.control_inputs),
             inputs=tuple(map(_tensor, description.inputs[:_MOST_TENSORS])),
-            outputs=tuple(
-                _tensor(tensor, value_of(tensor.name))
-                for tensor in description.outputs[:_MOST_TENSORS]
-            ),
+            outputs=tuple(_tensor(tensor, value_of(tensor.name)) for tensor in outputs),
             control_inputs=description.control_inputs[:_MOST_TENSORS],
             attributes=tuple(
                 p.Attribute(each.name, each.text, each.settable) for each in description.attributes

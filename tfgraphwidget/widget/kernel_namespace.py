@@ -48,12 +48,10 @@ def user_namespace() -> Namespace:
 
 def code_for_cell(code: str, source: Source) -> str:
     """A script that names the notebook's variables, as far as they hold what was opened."""
-    variables = [(name, value) for name, value in user_namespace().items() if isinstance(name, str)]
-    names = {
-        id(value): name
-        for name, value in variables
-        if name.isidentifier() and not name.startswith("_")
-    }
+    names: dict[int, str] = {}
+    for name, value in user_namespace().items():
+        if isinstance(name, str) and name.isidentifier() and not name.startswith("_"):
+            names[id(value)] = name
     opened = None if source.opened is None else source.opened()
     if opened is None or id(opened) not in names:
         return code

@@ -67,6 +67,8 @@ class ModelFacts:
         is_small = len(index) <= _SMALL and len(index.functions) <= _FEW
         is_batch_open = any(shape and shape[0] is None for shape in _shapes(index, boundary.inputs))
         path = core.navigator.path
+        inputs = tuple(_end(index, name) for name in boundary.inputs[:_MOST_ENDS])
+        outputs = tuple(_end(index, name) for name in boundary.outputs[:_MOST_ENDS])
         return p.ModelReply(
             title=_title(core.source.title, is_file=core.source.stored is not None),
             inside=path[-1] if len(path) > 1 else "",
@@ -79,9 +81,9 @@ class ModelFacts:
             dtypes=boundary.dtypes,
             flops=self._flops(batch) if batch else -1.0,
             batch=batch if is_batch_open else 0,
-            inputs=tuple(_end(index, name) for name in boundary.inputs[:_MOST_ENDS]),
+            inputs=inputs,
             input_count=len(boundary.inputs),
-            outputs=tuple(_end(index, name) for name in boundary.outputs[:_MOST_ENDS]),
+            outputs=outputs,
             output_count=len(boundary.outputs),
             signatures=tuple(self._edits.signature_rows()) if is_complete else (),
             is_small=is_small,
@@ -117,30 +119,27 @@ def _find_boundary(editor: GraphEditor) -> _Boundary:
         outputs = _largest_first(index, outputs)
     captured = core.view.body.constants
     inputs = core.executor.inputs_and_outputs[0] or needed_placeholders(index, outputs)
+    inputs = tuple(name for name in inputs if split_tensor(name)[0] not in captured)
     elements = costs.parameters(index)
     elements_by_dtype: Counter[str] = Counter()
     for op in np.flatnonzero(np.nan_to_num(elements)).tolist():
         elements_by_dtype[_held_dtype(index, op)] += int(elements[op])
+    sizes = (BYTES.get(dtype, 0) * count for dtype, count in elements_by_dtype.items())
     return _Boundary(
-        inputs=tuple(
-            name
-            for name in inputs
-            if split_tensor(name)[0] not in captured and not _is_handle(index, name)
-        ),
+        inputs=tuple(name for name in inputs if not _is_handle(index, name)),
         outputs=outputs,
         parameters=float(np.nansum(elements)),
-        size=float(sum(BYTES.get(dtype, 0) * n for dtype, n in elements_by_dtype.items())),
+        size=float(sum(sizes)),
         dtypes=tuple(dtype for dtype, _ in elements_by_dtype.most_common() if dtype),
     )
 
 
 def _largest_first(index: GraphIndex, outputs: tuple[str, ...]) -> tuple[str, ...]:
     """Outputs by how many ops they need: what the whole network computes, and then by-products."""
-    start, values = index.inputs.start, index.inputs.values
-    needed = {
-        name: int(reach(start, values, np.array([index.op(split_tensor(name)[0])])).sum())
-        for name in outputs
-    }
+    needed = {}
+    for name in outputs:
+        op = index.op(split_tensor(name)[0])
+        needed[name] = int(reach(index.inputs.start, index.inputs.values, np.array([op])).sum())
     return tuple(sorted(outputs, key=lambda name: -needed[name]))
 
 
@@ -155,14 +154,10 @@ def _held_dtype(index: GraphIndex, op: int) -> str:
     dtype = index.dtypes(op)[0].removesuffix("_ref")
     if dtype != "resource":
         return dtype
-    return next(
-        (
-            index.dtypes(consumer)[0]
-            for consumer in index.consumers.row(op).tolist()
-            if index.types[consumer] == "ReadVariableOp"
-        ),
-        "",
-    )
+    for consumer in index.consumers.row(op).tolist():
+        if index.types[consumer] == "ReadVariableOp":
+            return index.dtypes(consumer)[0]
+    return ""
 
 
 def _title(title: str, *, is_file: bool) -> str:
@@ -179,7 +174,8 @@ def _about(editor: GraphEditor) -> Iterator[str]:
         yield count_text(len(source.model.layers), "layer")
     elif source.converted_model is not None:
         yield source.converted_model.format
-        yield from filter(None, [source.converted_model.made_by])
+        if source.converted_model.made_by:
+            yield source.converted_model.made_by
         return
     elif source.stored is not None:
         meta = source.stored.meta()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _LONGEST = 160  # characters of a summary
 _MOST = 200
 _MOST_LIKELY = 6
+_LEAST_OF_SUMMARY = 3  # characters of a text that is looked for in summaries, too
 
 
 class OpRequests:
@@ -59,25 +60,20 @@ class OpRequests:
             if name == own and text != own.lower():  # typed in full, it may get other attributes
                 continue
             if text not in name.lower():
-                if len(text) < 3:
+                if len(text) < _LEAST_OF_SUMMARY:
                     continue
                 summary = _summary(name)
                 if text not in summary.lower():
                     continue
             is_fit = not dtypes or fits(name, dtypes)
             place = common.index(name) if name in common else len(common)
-            ranked.append(
-                (
-                    (place, *_rank(name, text, is_fit=is_fit)),
-                    p.OpType(name, "op type", summary, fits=is_fit),
-                )
-            )
+            op_type = p.OpType(name, "op type", summary, fits=is_fit)
+            ranked.append(((place, *_rank(name, text, is_fit=is_fit)), op_type))
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
+        likely: tuple[p.LikelyType, ...] = ()
         if request.command == "replace" and text == "":
             likely = self._likely(request.what, dtypes)
-        else:
-            likely = ()
         return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
 
     def _functions(self, text: str) -> Iterator[tuple[str, object]]:

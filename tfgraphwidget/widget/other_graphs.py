@@ -65,10 +65,8 @@ class OtherGraphs:
             piece = base64.b64decode(request.data, validate=True)
         except ValueError:
             piece = b""
-        if (
-            request.start != len(self._arriving)
-            or not 0 < request.start + len(piece) <= request.size
-        ):
+        is_next = request.start == len(self._arriving)
+        if not is_next or not 0 < request.start + len(piece) <= request.size:
             self._arriving = bytearray()
             raise GraphEditError(f"{request.name!r} did not arrive whole; drop it again.")
         self._arriving += piece
@@ -90,11 +88,8 @@ class OtherGraphs:
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph, and the files beside it."""
         own = (self._editor, self._editor._core.source.graph, self._editor._core.source.session)
-        sources = [
-            p.Source(name, kind)
-            for name, thing, kind in graphs_in(user_namespace())
-            if thing not in own
-        ]
+        others = [graph for graph in graphs_in(user_namespace()) if graph[1] not in own]
+        sources = [p.Source(name, kind) for name, _, kind in others]
         files = [p.Source(name, "file") for name in self._files()]
         return p.Sources((*sources[-_MOST:], *files))
 
@@ -111,20 +106,19 @@ class OtherGraphs:
         index = navigator.outermost.index
         own = self._editor._core.index
         outputs = self._editor._core.view.boundary[1]
-        placeholders = [
-            f"{index.names[i]}:0" for i in range(len(index)) if is_placeholder(index.types[i])
-        ]
         if source.signature is not None:
             placeholders = [tensor for _, tensor in source.signature.inputs]
+        else:
+            ops = [i for i, op_type in enumerate(index.types) if is_placeholder(op_type)]
+            placeholders = [f"{index.names[op]}:0" for op in ops]
         joints = []
         for tensor in placeholders[:_MOST]:
             same = tensor if split_tensor(tensor)[0] in own.ids else ""
             output = outputs[0] if len(outputs) == len(placeholders) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
-        return p.Joints(
-            tuple(joints), self._editor._core.executor.free_scope(Path(name).stem or "model")
-        )
+        scope = self._editor._core.executor.free_scope(Path(name).stem or "model")
+        return p.Joints(tuple(joints), scope)
 
     def add(self, request: p.Add) -> tuple[str, str]:
         """Add another graph; what was done, and the item to bring into view, or GraphEditError."""
@@ -133,11 +127,10 @@ class OtherGraphs:
         connect = {tensor: other_tensor for tensor, other_tensor in pairs.items() if other_tensor}
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
-        suffix = f", {len(connect)} of its inputs joined" if connect else ""
-        return (
-            f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.",
-            self._editor.view.reveal(copy.scope),
-        )
+        text = f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}"
+        if connect:
+            text += f", {len(connect)} of its inputs joined"
+        return f"{text}.", self._editor.view.reveal(copy.scope)
 
     def comparable(self, name: str) -> object:
         """The object that a file or variable name means to `editor.diff`. Raises UnknownName."""
@@ -158,34 +151,30 @@ class OtherGraphs:
         """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
         if name in self._dropped:
             return self._dropped[name], None
-        variables = {
-            graph_name: (thing, kind) for graph_name, thing, kind in graphs_in(user_namespace())
-        }
+        graphs = list(graphs_in(user_namespace()))
+        variables = {variable: (thing, kind) for variable, thing, kind in graphs}
         if name in variables:
             thing, kind = variables[name]
             if kind == "session":
                 return thing.graph, thing
-            sessions = (
-                one for one, what in variables.values() if what == "session" and one.graph is thing
-            )
-            return thing, next(sessions, None) if kind == "tf.Graph" else None
+            if kind != "tf.Graph":
+                return thing, None
+            sessions = (each for _, each, its_kind in graphs if its_kind == "session")
+            return thing, next((each for each in sessions if each.graph is thing), None)
         here = self._exporter.folder  # the kernel of a document does not run beside its file
         # A path that is copied from the file browser begins at the server's root.
-        above = (here, *here.parents)
-        for path in (
-            here / parse_path(name, "source"),
-            *(folder / name.lstrip("/") for folder in above),
-        ):
+        from_root = [folder / name.lstrip("/") for folder in (here, *here.parents)]
+        for path in (here / parse_path(name, "source"), *from_root):
             if name and os.path.exists(path):  # noqa: PTH110  # Path.exists raises for a name too long
                 return str(path), None
         if not name:
             raise GraphEditError(
                 "No graph is named; choose a variable of the notebook, or type the path of a file."
             )
-        place = " and no graph in the notebook" if self._exporter.path is None else ""
-        way = (
-            "choose a variable, or type the path of a file" if place else "type the path of a file"
-        )
+        place, way = "", "type the path of a file"
+        if self._exporter.path is None:
+            place = " and no graph in the notebook"
+            way = "choose a variable, or type the path of a file"
         end = did_you_mean(name, [*variables, *self._files()], otherwise=way)
         raise UnknownName(f"There is no file{place} of the name {name!r}{end}")
 

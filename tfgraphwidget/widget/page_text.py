@@ -85,11 +85,12 @@ def _words(field: Field) -> str:
 
 def reply_on_page(reply: _Reply) -> _Reply:
     """A reply, or a part of one, whose sentences are in the words of the page."""
-    names = [field.name for field in dataclasses.fields(reply)]  # type: ignore[arg-type]
-    values: dict[str, Any] = {name: getattr(reply, name) for name in names}
-    changed = {
-        name: new for name, value in values.items() if (new := _value_on_page(value)) is not value
-    }
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(reply):  # type: ignore[arg-type]
+        value = getattr(reply, field.name)
+        new = _value_on_page(value)
+        if new is not value:
+            changed[field.name] = new
     return dataclasses.replace(reply, **changed) if changed else reply  # type: ignore[type-var]
 
 

@@ -66,9 +66,8 @@ class Pane:
     def answer(self, number: int, request: object) -> Message:
         """Handle a request, and return the reply to it; see `Responder.answer`."""
         self._commands = self.editor._core.executor.history.commands
-        if (
-            self.editor._core.target.place.is_outdated()
-        ):  # a request may read it on, and draw nothing
+        # A request may read the graph on, and draw nothing.
+        if self.editor._core.target.place.is_outdated():
             self._follow()
         self._before_request = self._handler.snapshot()
         reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))

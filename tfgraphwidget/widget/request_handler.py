@@ -128,12 +128,9 @@ class RequestHandler:
         drawing = self._drawings.get(view.aspect)
         # Other cells have added ops since, or another view has opened a scope, hidden or moved
         # something.
-        is_current = (
-            drawing
-            and drawing.scene.index is self._core.index
-            and drawing.view_spec == view.view_spec
-        )
-        return drawing if is_current else None
+        if drawing is None or drawing.scene.index is not self._core.index:
+            return None
+        return drawing if drawing.view_spec == view.view_spec else None
 
     def _answer(self, request: p.Request) -> Answer:
         if isinstance(request, p.Question):
@@ -164,9 +161,8 @@ class RequestHandler:
                 return self._selections.crossings(side, name)
             case p.Targets():
                 drawing = self._current_drawing
-                return self._edits.targets(
-                    request, drawing.scene if drawing else self._core.view.scene()
-                )
+                scene = drawing.scene if drawing else self._core.view.scene()
+                return self._edits.targets(request, scene)
             case p.Preview():
                 return self._clones.preview(request)
             case p.PreviewEdit():
@@ -267,11 +263,9 @@ class RequestHandler:
         match request:
             case p.Toggle(scope, deep, stamp):
                 # A user who sees it closed means to open it, also when another view was quicker.
-                (
-                    editor.view.collapse
-                    if scope in editor.view.expanded and not stamp
-                    else editor.view.expand
-                )(scope, deep=deep)
+                is_open = scope in editor.view.expanded and not stamp
+                toggle = editor.view.collapse if is_open else editor.view.expand
+                toggle(scope, deep=deep)
                 return self._drawing(stamp=stamp)
             case p.Reveal(name):
                 return self._drawing(focus=editor.view.reveal(name))
@@ -295,8 +289,10 @@ class RequestHandler:
     def _arrange(self, request: p.ViewRequest) -> None:
         editor = self._editor
         match request:
-            case p.ExpandAll(everything):
-                (editor.view.expand if everything else editor.view.collapse)()
+            case p.ExpandAll(True):
+                editor.view.expand()
+            case p.ExpandAll():
+                editor.view.collapse()
             case p.OpenOnly(scopes, names):
                 self._core.view.open_only(scopes, names)
             case p.Hide(command, names):
@@ -309,13 +305,15 @@ class RequestHandler:
                 editor.view.unpin(name)
 
     def _hide(self, command: str, names: tuple[str, ...]) -> None:
-        editor = self._editor
+        view = self._editor.view
         if command == "nothing":
-            editor.view.show()
+            view.show()
+            return
+        ops = names or (selection_of(self._editor),)
+        if command == "hide":
+            view.hide(*ops)
         else:
-            (editor.view.hide if command == "hide" else editor.view.show_only)(
-                *(names or (selection_of(editor),))
-            )
+            view.show_only(*ops)
 
     def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message and one revision."""
@@ -328,11 +326,9 @@ class RequestHandler:
                 text, focus = self._edit(request)
             self._edits.update_difference()
             is_nothing = self._core.executor.history is history
-            renamed = (
-                ()
-                if is_nothing
-                else renamed_prefixes(self._core.executor.renamed, self._core.index)
-            )
+            renamed: tuple[tuple[str, str], ...] = ()
+            if not is_nothing:
+                renamed = renamed_prefixes(self._core.executor.renamed, self._core.index)
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
@@ -385,13 +381,10 @@ class RequestHandler:
             return text, self._editor.view.reveal(first.scope)
         # The clone of a function's body stands in no graph. The line of the history would make it a
         # second time.
-        return (
-            (
-                f"{text} It is a module, which is not drawn; a cell has it by that name in the "
-                "editor's copies."
-            ),
-            "",
+        note = (
+            "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
         )
+        return f"{text} {note}", ""
 
     def _prefetched_scene(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -163,6 +164,7 @@ _CHOSEN = _RUNNABLE - {"meta"}  # of which the user chooses the outputs
 OUTPUTS = SaveOption(
     "outputs", "Outputs", ("",), "The ops or tensors that are computed, with commas between them"
 )
+_SHOWN = 3  # outputs, or keys of a signature, that a sentence names
 _BARE = (
     "Every op and collection; without a checkpoint, as the file came without the values of its "
     "variables."
@@ -192,13 +194,16 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     groups: in each that of the opened file, if any, first, and last those that cannot be written
     now.
     """
-    stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
-    if path is None or is_saved_model(path):
-        own = "saved_model"
-    else:
-        own = _OWN.get(path.suffix.lower(), "graph")
-    # A file with its edits: saved under its own name again it loses nothing.
-    editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
+    stem, ending = _notebook_stem(editor), ""
+    own, editor_name = "saved_model", ""
+    if path is not None:
+        stem, ending = output_stem(path), "_edited"
+        suffix = path.suffix.lower()
+        if not is_saved_model(path):
+            own = _OWN.get(suffix, "graph")
+        if suffix == _EDITOR.suffix:
+            # A file with its edits: saved under its own name again it loses nothing.
+            editor_name = path.name
     formats, guessed = [], frozen_outputs(editor)
     for kind in _ALL:
         about = kind.about.format(
@@ -225,11 +230,8 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
     """The outputs that a frozen graph keeps where none are marked; None where some are."""
-    if (
-        editor._core.executor.boundary is not None
-        or editor._core.view.boundary[1]
-        or editor.signatures
-    ):
+    has_marked = bool(editor._core.view.boundary[1] or editor.signatures)
+    if has_marked or editor._core.executor.boundary is not None:
         return None
     try:
         return editor._core.arguments.outputs(None)
@@ -243,56 +245,67 @@ def _signatures_text(editor: GraphEditor, guessed: tuple[str, ...] | None) -> st
     if names or not guessed:
         return f"its signatures {', '.join(names)}" if names else "its signature"
     inputs, outputs = editor._core.arguments.signature_boundary("serving_default", None, guessed)
-    keys = (", ".join(key for key, _ in side[:3]) for side in (inputs, outputs))
-    more = (" …" if len(side) > 3 else "" for side in (inputs, outputs))
-    before, after = (key + sign for key, sign in zip(keys, more, strict=True))
-    return f"its signature serving_default ({before or 'nothing'} → {after})"
+    takes, gives = _first_keys(inputs) or "nothing", _first_keys(outputs)
+    return f"its signature serving_default ({takes} → {gives})"
+
+
+def _first_keys(tensors: Sequence[tuple[str, str]]) -> str:
+    """The first keys of the inputs or outputs of a signature."""
+    keys = ", ".join(key for key, _ in tensors[:_SHOWN])
+    return f"{keys} …" if len(tensors) > _SHOWN else keys
 
 
 def _outputs_text(outputs: tuple[str, ...] | None) -> str:
     """The words "The ops that y needs"; the outputs that were marked need no name."""
     if not outputs:
         return "The ops that the outputs need"
-    more = f" and {len(outputs) - 3} more" if len(outputs) > 3 else ""
-    return f"The ops that {', '.join(outputs[:3])}{more} {'needs' if len(outputs) == 1 else 'need'}"
+    names = ", ".join(outputs[:_SHOWN])
+    if len(outputs) > _SHOWN:
+        names += f" and {len(outputs) - _SHOWN} more"
+    return f"The ops that {names} {'needs' if len(outputs) == 1 else 'need'}"
 
 
 def _notebook_stem(editor: GraphEditor) -> str:
     """The beginning of proposed names for what is shown: "graph" for a graph without a name."""
     title = PurePath(editor.view.breadcrumb[-1]).name
-    stem = next(
-        (title.removesuffix(kind.suffix) for kind in _ALL if title.endswith(kind.suffix)), title
-    )
+    endings = (kind.suffix for kind in _ALL if title.endswith(kind.suffix))
+    stem = title.removesuffix(next(endings, ""))
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "graph"
 
 
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     """Why a format cannot be written now, or ""."""
     executor = editor._core.executor
-    if kind.group == "Model" and (why := executor.edit_refusal()):
+    is_model, is_runnable = kind.group == "Model", kind.kind in _RUNNABLE
+    why = ""
+    if is_model:
+        why = executor.edit_refusal()
+    if not why and is_runnable and executor.boundary is None:
+        why = executor.read_only()
+    if why:
         return why
-    if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and executor.boundary is None:
-        return stopped
-    if kind.group == "Model" and not editor._core.index.names:
+    if is_model and not editor._core.index.names:
         return "the graph has no ops"
-    valueless = handles(editor._core.index) and executor.default_init() != "current"
-    if (
-        kind.kind in _RUNNABLE
-        and valueless
-        and (kind.kind != "meta" or executor.boundary is not None)
-    ):
+    has_no_values = handles(editor._core.index) and executor.default_init() != "current"
+    needs_values = is_runnable and (kind.kind != "meta" or executor.boundary is not None)
+    if needs_values and has_no_values:
         if editor._core.source.graph is None:
             return "there is no checkpoint beside the file with the values of its variables"
         return "it was opened without the session that has the values of its variables"
     if kind.kind in {"saved_model", "frozen"} and frozen_outputs(editor) == ():
         return "mark its outputs in the drawing first"
-    if kind.kind in _CONVERTED and (missing := missing_packages(kind.suffix)):
-        return missing
-    if kind.suffix in _PACKAGES and (missing := missing_package(_PACKAGES[kind.suffix])):
-        return f"it needs {_PACKAGES[kind.suffix]}, {missing}"
     if kind.kind in {"script", "edits"} and not editor.history.done:
         return "there are no edits yet"
-    return ""
+    return _what_is_missing(kind)
+
+
+def _what_is_missing(kind: SaveFormat) -> str:
+    """The package that is to be installed for a format, as the end of a sentence, or ""."""
+    if kind.kind in _CONVERTED:
+        return missing_packages(kind.suffix)
+    package = _PACKAGES.get(kind.suffix, "")
+    missing = missing_package(package) if package else ""
+    return f"it needs {package}, {missing}" if missing else ""
 
 
 def is_saved_model(path: Path) -> bool:

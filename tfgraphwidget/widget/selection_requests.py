@@ -88,18 +88,19 @@ class SelectionRequests:
         if side == "outputs":
             forward = _forward_ops(index, view.outline.op_part == TRAINS)
             forward = forward & ~self._select_item(name).mask
-            consumers = {
-                tensor: traversal.consumers_of(index, pairs(index, [tensor])) for tensor in names
-            }
-            read_forward = {tensor for tensor, ops in consumers.items() if forward[ops].any()}
-            unread = {tensor for tensor, ops in consumers.items() if len(ops) == 0}
+            read_forward, unread = set[str](), set[str]()
+            for tensor in names:
+                consumers = traversal.consumers_of(index, pairs(index, [tensor]))
+                if forward[consumers].any():
+                    read_forward.add(tensor)
+                elif not len(consumers):
+                    unread.add(tensor)
             proposed = read_forward or unread or proposed
-        rows = [
-            p.BoundaryTensor(
-                each, tensor_type(index, each), each in marked_tensors, each in proposed
-            )
-            for each in sorted(names, key=lambda each: each not in proposed)
-        ]
+        rows = []
+        for tensor in sorted(names, key=lambda each: each not in proposed):
+            is_marked, is_proposed = tensor in marked_tensors, tensor in proposed
+            drawn_type = tensor_type(index, tensor)
+            rows.append(p.BoundaryTensor(tensor, drawn_type, is_marked, is_proposed))
         return p.BoundaryTensors(tuple(rows))
 
     def mark(self, side: p.Side, name: str, tensors: tuple[str, ...]) -> None:
@@ -114,9 +115,8 @@ class SelectionRequests:
         own = {tensor for tensor in old if split_tensor(tensor)[0] == name}
         index = editor._core.index
         # An input that is drawn at one of its consumers gives way: the part begins further up.
-        begins_further_up = (
-            side == "inputs" and own and index.ids.get(name) not in view.entrances(index)[1]
-        )
+        is_input = side == "inputs" and bool(own)
+        begins_further_up = is_input and index.ids.get(name) not in view.entrances(index)[1]
         rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
         is_marked = len(rest) < len(old)
         new = rest if is_marked and not begins_further_up else (*rest, *names)
@@ -203,11 +203,16 @@ def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
     index = editor._core.index
     ops, why = query.search(index, request.text)
     some = ops[: max(0, min(request.limit, MOST_HITS))]
-    scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
-    hits = tuple(p.Hit(index.names[i], index.types[i]) for i in some)
-    return p.SearchReply(
-        hits, len(ops), why, len(scopes), name_scopes=_scope_hits(index, request.text, ops)
-    )
+    scopes = _count_scopes(index, ops)
+    hits = tuple(p.Hit(index.names[op], index.types[op]) for op in some)
+    name_scopes = _scope_hits(index, request.text, ops)
+    return p.SearchReply(hits, len(ops), why, scopes, name_scopes=name_scopes)
+
+
+def _count_scopes(index: GraphIndex, ops: list[int]) -> int:
+    """In how many name scopes ops are directly."""
+    names = (index.names[op] for op in ops)
+    return len({name.removesuffix(last_part(name)) for name in names})
 
 
 def _scope_hits(index: GraphIndex, text: str, ops: list[int]) -> tuple[p.ScopeHit, ...]:
@@ -233,9 +238,9 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     except GraphEditError as error:
         why, _, excerpt = on_page(error.sentence).partition("\n")
         return p.SearchReply((), 0, why, excerpt=excerpt)
-    index, listed = editor._core.index, matches[: max(0, min(limit, MOST_HITS))]
+    index = editor._core.index
+    listed = matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
-    scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}
     reasons = [f"{str(match.outputs[0])!r}: " + match.why + "." for match in matches if match.why]
     near = [each for each in matches.near[:_MOST_REASONS] if each.ops]
     summary = p.PatternMatches(
@@ -253,7 +258,7 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
         why = (
             f"The search stops at {_MOST_MATCHES:,} matches; name a scope, or more of the structure"
         )
-    return p.SearchReply(hits, len(matches), why, len(scopes), summary)
+    return p.SearchReply(hits, len(matches), why, _count_scopes(index, first_ops), summary)
 
 
 def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:

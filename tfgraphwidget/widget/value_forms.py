@@ -53,13 +53,15 @@ class ValueForms:
         """The placeholders that must be fed, each with what was fed last or a proposal."""
         tensors = None if request.measure else self._tensors(request.name)
         names = self._editor._core.evaluator.placeholders(tensors)
-        leading = (
-            shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None
-        )
+        shapes = (self._spec(name)[1] for name in names)
+        fixed = (shape[0] for shape in shapes if shape and shape[0] is not None)
         # What is fed beside a batch of a fixed size is most often of as many.
-        batch = next(leading, 1)
-        specs = ((variable, array_spec(value)) for variable, value in self._namespace.variables())
-        arrays = [(variable, spec) for variable, spec in specs if spec is not None] if names else []
+        batch = next(fixed, 1)
+        arrays = []
+        for variable, value in self._namespace.variables() if names else ():
+            spec = array_spec(value)
+            if spec is not None:
+                arrays.append((variable, spec))
         is_known = all(name in self._last for name in names)
         return p.Feeds(tuple(self._field(name, batch, arrays) for name in names), is_known)
 
@@ -74,9 +76,8 @@ class ValueForms:
         that were fed last; `name` is the op that is looked at, "" for the selection, None for a
         measurement. Raises InvalidArgument for one that does not fit.
         """
-        placeholders = self._editor._core.evaluator.placeholders(
-            None if name is None else self._tensors(name)
-        )
+        tensors = None if name is None else self._tensors(name)
+        placeholders = self._editor._core.evaluator.placeholders(tensors)
         last = {tensor: self._last[tensor] for tensor in placeholders if tensor in self._last}
         feeds_by_tensor = {**last, **{feed.tensor: feed for feed in feeds}}
         values = {tensor: self._value(feed) for tensor, feed in feeds_by_tensor.items()}
@@ -110,14 +111,8 @@ class ValueForms:
     def _known_value(self, name: str) -> Any:
         """The value of a tensor of the last run, else the current one of a variable or constant."""
         op, port = split_tensor(name)
-        stats = next(
-            (
-                each
-                for each in self._editor._core.evaluator.probed.get(op, ())
-                if each.name == f"{op}:{port or 0}"
-            ),
-            None,
-        )
+        outputs = self._editor._core.evaluator.probed.get(op, ())
+        stats = next((each for each in outputs if each.name == f"{op}:{port or 0}"), None)
         if stats is not None and stats.value is not None:
             return np.array(stats.value)
         if stats is not None and stats.note:

@@ -102,17 +102,14 @@ class GraphWidget(anywidget.AnyWidget):
             self._show_beside(None)
             return
         show = editor._core.show
-        self._show_beside(
-            open_beside(
-                other,
-                editor,
-                lambda thing: GraphEditor(open_source(thing), show),
-                show,
-                pairs=None,
-                feeds=None,
-                tolerance=None,
-            )
+
+        def open_editor(thing: object) -> GraphEditor:
+            return GraphEditor(open_source(thing), show)
+
+        beside = open_beside(
+            other, editor, open_editor, show, pairs=None, feeds=None, tolerance=None
         )
+        self._show_beside(beside)
 
     def _pair_by_hand(self, before: str, after: str) -> None:
         """Pair an op of the left graph with one of this one; of two empty names undo the last."""
@@ -152,8 +149,10 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _receive(self, _: object, message: object, __: object) -> None:
         """Answer one message of the browser."""
-        left = self._left if is_of_left_pane(message) else None
-        (self._requests if left is None else left.requests).receive(id_of(message), message)
+        requests = self._requests
+        if self._left is not None and is_of_left_pane(message):
+            requests = self._left.requests
+        requests.receive(id_of(message), message)
 
 
 class LeftPane:

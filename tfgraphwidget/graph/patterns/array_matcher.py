@@ -96,12 +96,10 @@ def array_matcher(
     # What a wildcard has met, the search alone compares with what it meets again.
     if len(set(wildcards)) < len(wildcards):
         return None
-    for statement in pattern.statements:
-        for value in walk(statement):
-            if not isinstance(value, Alternatives) and isinstance(
-                value.tensor_type.dtype, Wildcard
-            ):
-                return None
+    for value in walk(*pattern.statements):
+        dtype = None if isinstance(value, Alternatives) else value.tensor_type.dtype
+        if isinstance(dtype, Wildcard):
+            return None
     return ArrayMatcher(candidates, root, plan, blocks)
 
 
@@ -179,11 +177,10 @@ class ArrayMatches:
             while op != end:
                 passed.add(op)
                 op = int(self._sources[self._start[op]])
-        tensors = {
-            name: (int(column.ops[row]), int(column.ports[row]))
-            for name, column in self._tensors.items()
-            if column.ops[row] >= 0
-        }
+        tensors: dict[str, Tensor] = {}
+        for name, column in self._tensors.items():
+            if column.ops[row] >= 0:
+                tensors[name] = int(column.ops[row]), int(column.ports[row])
         attributes: dict[str, object] = {}
         for wildcard, name, ops in self._attributes:
             if ops[row] >= 0:
@@ -363,9 +360,8 @@ class ArrayMatches:
         """What a name represents: what is consumed, where it does not represent a tensor yet."""
         earlier = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
         is_new = rows & (earlier.ops < 0)
-        column = TensorColumn(
-            np.where(is_new, ops, earlier.ops), np.where(is_new, ports, earlier.ports)
-        )
+        new_ops = np.where(is_new, ops, earlier.ops)
+        column = TensorColumn(new_ops, np.where(is_new, ports, earlier.ports))
         self._tensors[name] = column
         return column
 
@@ -382,9 +378,8 @@ class ArrayMatches:
         """The tensors before the Identity ops and reads that nothing orders."""
         through = self._through
         is_free = through.free[ops] & (ports == 0)
-        return TensorColumn(
-            np.where(is_free, through.op[ops], ops), np.where(is_free, through.port[ops], ports)
-        )
+        source_ops = np.where(is_free, through.op[ops], ops)
+        return TensorColumn(source_ops, np.where(is_free, through.port[ops], ports))
 
     def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers, rows: Mask) -> None:
         """Keep the rows whose op has an attribute; a wildcard notes it."""

@@ -202,21 +202,21 @@ def _node(
     attributes = tuple((key, _attribute(each)) for key, each in options.items() if key not in named)
     reads = [each if isinstance(each, EllipsisType) else _expression(each) for each in inputs]
     reads += [replace(each, name=key, base=each.base or each) for key, each in named.items()]
-    waits = tuple(
-        _expression(each) for each in ([controls] if isinstance(controls, Expression) else controls)
-    )
+    if isinstance(controls, Expression):
+        controls = [controls]
+    waits = tuple(map(_expression, controls))
     parts = (*(each for each in reads if isinstance(each, Expression)), *waits)
 
     def make(names: _Names) -> Value:
         values = tuple(
             each if isinstance(each, EllipsisType) else _value(each, names) for each in reads
         )
-        is_bare = types == ("Const",) and not values
+        has_any_inputs = values == (...,) or (types == ("Const",) and not values)
         return Node(
             types,
-            None if is_bare or values == (...,) else values,
-            attributes,
-            tuple(_value(w, names) for w in waits),
+            inputs=None if has_any_inputs else values,
+            attributes=attributes,
+            controls=tuple(_value(each, names) for each in waits),
         )
 
     return Expression(make, parts, name=name)
@@ -235,9 +235,9 @@ def _value(expression: Expression, names: _Names) -> Value:
         value = replace(value, name=name)
     if isinstance(value, Node):
         return replace(value, port=expression.port, tensor_type=expression.condition)
-    return (
-        replace(value, tensor_type=expression.condition) if isinstance(value, Constant) else value
-    )
+    if isinstance(value, Constant):
+        return replace(value, tensor_type=expression.condition)
+    return value
 
 
 def _expression(value: object) -> Expression:
@@ -300,9 +300,8 @@ def _build(function: Callable[..., object]) -> Pattern:
     except Exception as error:  # whatever the person's function raises
         name = getattr(function, "__name__", "The builder")
         raise invalid(f"{name} raised {kind_and_reason(error)}; let it return ops.") from error
-    results = [
-        _expression(each) for each in (result if isinstance(result, tuple | list) else [result])
-    ]
+    returned = result if isinstance(result, tuple | list) else [result]
+    results = [_expression(each) for each in returned]
     names = _Names(_shared_names(results, set(arguments)))
     statements = [_value(each, names) for each in results]
     built = Pattern(tuple(statements))

@@ -124,10 +124,10 @@ class Candidates:
         """The ops with effects or with state, and those of control flow: none of them is any op."""
 
         def is_stateful(kind: str) -> bool:
+            if kind in V1_CONTROL_FLOW:
+                return True
             definition = self.index.typing.definition(kind)
-            return kind in V1_CONTROL_FLOW or (
-                definition is not None and bool(definition.is_stateful)
-            )
+            return definition is not None and bool(definition.is_stateful)
 
         return of_type(self.index, is_stateful)
 

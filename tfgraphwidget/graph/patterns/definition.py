@@ -45,9 +45,10 @@ class Pattern:
     @cached_property
     def definitions(self) -> dict[str, Value]:
         """What a name represents, but for tensors that may be any."""
-        every = (value for statement in self.statements for value in walk(statement))
         return {
-            value.name: value for value in every if value.name and not isinstance(value, Variable)
+            value.name: value
+            for value in walk(*self.statements)
+            if value.name and not isinstance(value, Variable)
         }
 
     def resolve(self, value: Value) -> Value:
@@ -71,21 +72,16 @@ class Pattern:
     @cached_property
     def outputs(self) -> tuple[Value, ...]:
         """The statements that are outputs, in their order."""
-        used = {
-            value.name
-            for statement in self.statements
-            for value in walk(statement)
-            if isinstance(value, Variable)
-        }
-        return tuple(
-            each
-            for each in self.statements
-            if (
-                each.name in self.definitions
-                if isinstance(each, Variable)
-                else each.name not in used - {""}
-            )
-        )
+        used = {value.name for value in walk(*self.statements) if isinstance(value, Variable)}
+        outputs = []
+        for statement in self.statements:
+            if isinstance(statement, Variable):
+                is_output = statement.name in self.definitions
+            else:
+                is_output = not statement.name or statement.name not in used
+            if is_output:
+                outputs.append(statement)
+        return tuple(outputs)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -95,31 +91,27 @@ class Pattern:
         They are in the order in which they are written.
         """
         names: dict[str, None] = {}
-        for statement in self.statements:
-            for value in walk(statement):
-                target = self.resolve(value)
-                is_input = isinstance(target, Variable | Constant) or (
-                    isinstance(target, Node) and target.is_source
-                )
-                if (
-                    is_input
-                    and target.name
-                    and (isinstance(target, Variable) or target not in self.outputs)
-                ):
-                    names[target.name] = None
+        for value in walk(*self.statements):
+            target = self.resolve(value)
+            if isinstance(target, Node):
+                is_source = target.is_source
+            else:
+                is_source = isinstance(target, Variable | Constant)
+            is_output = not isinstance(target, Variable) and target in self.outputs
+            if is_source and target.name and not is_output:
+                names[target.name] = None
         return tuple(names)
 
     @property
     def wildcards(self) -> frozenset[str]:
         """The names of attributes and dtypes: `$padding`."""
-        values = [value for statement in self.statements for value in walk(statement)]
-        attributes = [
-            each for value in values if isinstance(value, Node) for _, each in value.attributes
-        ]
-        dtypes = [
-            value.tensor_type.dtype for value in values if not isinstance(value, Alternatives)
-        ]
-        return frozenset(each.name for each in (*attributes, *dtypes) if isinstance(each, Wildcard))
+        conditions: list[object] = []
+        for value in walk(*self.statements):
+            if isinstance(value, Node):
+                conditions += [attribute for _, attribute in value.attributes]
+            if not isinstance(value, Alternatives):
+                conditions.append(value.tensor_type.dtype)
+        return frozenset(each.name for each in conditions if isinstance(each, Wildcard))
 
     @property
     def text(self) -> str:
@@ -129,12 +121,7 @@ class Pattern:
     @property
     def has_text(self) -> bool:
         """Whether `parse(pattern.text)` is this pattern again: it holds no Python function."""
-        nodes = (
-            value
-            for statement in self.statements
-            for value in walk(statement)
-            if isinstance(value, Node)
-        )
+        nodes = (value for value in walk(*self.statements) if isinstance(value, Node))
         return not any(callable(attribute) for node in nodes for _, attribute in node.attributes)
 
     def __str__(self) -> str:
@@ -146,7 +133,7 @@ class Pattern:
 
 def _check(pattern: Pattern) -> None:
     """Raise for a pattern that means nothing, or everything."""
-    values = [value for statement in pattern.statements for value in walk(statement)]
+    values = list(walk(*pattern.statements))
     if len(values) > MOST_NODES:
         raise invalid(
             f"A pattern has at most {MOST_NODES} ops and tensors, and this one {len(values):,}; "
@@ -187,11 +174,9 @@ def _check_names(pattern: Pattern, values: list[Value]) -> None:
     for name in pattern.definitions:
         _check_not_recursive(pattern, name)
     for value in values:
-        if (
-            isinstance(value, Variable)
-            and value.port
-            and not isinstance(pattern.resolve(value), Node)
-        ):
+        if not isinstance(value, Variable) or not value.port:
+            continue
+        if not isinstance(pattern.resolve(value), Node):
             raise invalid(
                 f"'{value.name}:{value.port}' is an output of an op, and no op is named "
                 f"{value.name!r}."
@@ -214,9 +199,10 @@ def names_of(pattern: Pattern, value: Value) -> set[str]:
     names: dict[int, set[str]] = {}
     for each in pattern.bottom_up:
         parts = [names[id(pattern.resolve(child))] for child in children(each)]
-        common = (
-            set.intersection(*parts) if isinstance(each, Alternatives) else set[str]().union(*parts)
-        )
+        if isinstance(each, Alternatives):
+            common = set.intersection(*parts)
+        else:
+            common = set[str]().union(*parts)
         names[id(each)] = common | {each.name} - {""}
     return names[id(pattern.resolve(value))]
 

@@ -70,12 +70,10 @@ class _Likeness:
         """What an op reads through Identity ops and reads."""
         tensors = []
         for source, port in self.index.input_tensors(op):
-            is_through = self.through.mask[source] and port == 0
-            tensors.append(
-                (int(self.through.op[source]), int(self.through.port[source]))
-                if is_through
-                else (source, port)
-            )
+            if self.through.mask[source] and port == 0:
+                tensors.append((int(self.through.op[source]), int(self.through.port[source])))
+            else:
+                tensors.append((source, port))
         return tensors
 
     def deep_ops(self) -> dict[int, None]:
@@ -84,9 +82,8 @@ class _Likeness:
         depths: dict[int, int] = {}
         rank = topological_rank(self.index)
         for op in sorted(self.ops, key=rank.__getitem__):
-            depths[op] = 1 + max(
-                (depths.get(source, 0) for source, _ in self.inputs(op)), default=0
-            )
+            below = [depths.get(source, 0) for source, _ in self.inputs(op)]
+            depths[op] = 1 + max(below, default=0)
             if depths[op] == _DEEPEST and self.consumers.get(op):
                 deep[op] = None
                 depths[op] = 0
@@ -94,21 +91,21 @@ class _Likeness:
 
     def pattern(self) -> Pattern:
         outputs = [op for op in self.ops if not self.consumers.get(op)]
-        return Pattern(
-            tuple(self.node(op, 0, is_statement=True) for op in (*self.definitions, *outputs))
-        )
+        statements = [*self.definitions, *outputs]
+        return Pattern(tuple(self.node(op, 0, is_statement=True) for op in statements))
 
     def node(self, op: int, port: int, *, is_statement: bool = False) -> Value:
         """The value of an op inside; at its second place the name that it got at the first."""
         is_definition = op in self.definitions
-        name = self.name((op, 0), "h") if is_definition or self.consumers.get(op, 0) > 1 else ""
+        name = ""
+        if is_definition or self.consumers.get(op, 0) > 1:
+            name = self.name((op, 0), "h")
         if op in self.written or (is_definition and not is_statement):
             return Variable(name, port=port)
         self.written.add(op)
         values = tuple(self.value(tensor) for tensor in self.inputs(op))
-        return Node(
-            (self.index.types[op],), values, attributes_of(self.index, op), (), name, port=port
-        )
+        attributes = attributes_of(self.index, op)
+        return Node((self.index.types[op],), values, attributes, name=name, port=port)
 
     def value(self, tensor: Tensor) -> Value:
         op, port = tensor
@@ -141,20 +138,11 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
     if definition is None:
         return ()
     attributes: list[tuple[str, Attribute]] = []
-    numbers = {arg.number_attr for arg in definition.input_arg}
+    left_out = _NAMES.union(arg.number_attr for arg in definition.input_arg)
     for attr in definition.attr:
-        is_plain = attr.type.removeprefix("list(").removesuffix(")") in (
-            "string",
-            "int",
-            "float",
-            "bool",
-        )
-        if (
-            attr.name not in node.attr
-            or not is_plain
-            or attr.name in numbers
-            or attr.name in _NAMES
-        ):
+        if attr.name not in node.attr or attr.name in left_out:
+            continue
+        if attr.type.removeprefix("list(").removesuffix(")") not in _PLAIN_TYPES:
             continue
         value = plain_value(node.attr[attr.name])
         if attr.HasField("default_value") and plain_value(attr.default_value) == value:
@@ -165,6 +153,7 @@ def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ..
     return tuple(attributes)
 
 
+_PLAIN_TYPES = ("string", "int", "float", "bool")
 _NAMES = frozenset(
     {"shared_name", "container", "frame_name", "seed", "seed2", "stack_name", "tensor_array_name"}
 )

@@ -63,8 +63,9 @@ class MatchedTensor(str):
     @property
     def dtype(self) -> str:
         """Its dtype, "float32"; "" if it is not known."""
-        dtypes = self._index.dtypes(self._tensor[0])
-        return dtypes[self._tensor[1]].removesuffix("_ref") if self._tensor[1] < len(dtypes) else ""
+        op, port = self._tensor
+        dtypes = self._index.dtypes(op)
+        return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     @property
     def shape(self) -> Shape:
@@ -143,15 +144,16 @@ class Match:
         return [*super().__dir__(), *self.tensors, *self.attributes]
 
     def __str__(self) -> str:
-        inputs = ", ".join(
-            f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True)
-        )
-        text = f"{', '.join(self.outputs)}{f' ({inputs})' if inputs else ''}"
-        return (
-            text
-            + (f" in {self.function}" if self.function else "")
-            + ("; " + self.why if self.why else "")
-        )
+        text = ", ".join(self.outputs)
+        inputs = zip(self.names, self.inputs, strict=True)
+        arguments = ", ".join(f"{name}={tensor}" for name, tensor in inputs)
+        if arguments:
+            text += f" ({arguments})"
+        if self.function:
+            text += f" in {self.function}"
+        if self.why:
+            text += "; " + self.why
+        return text
 
     def __repr__(self) -> str:
         return f"<Match: {self}>"

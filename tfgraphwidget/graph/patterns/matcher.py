@@ -11,6 +11,7 @@ isomorphism is NP-complete, and there are patterns for which no matcher is fast.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -66,6 +67,7 @@ MAX_STEPS = 1_000_000  # of the search, in a few seconds
 STEPS_PER_CANDIDATE = 100  # so many for each op that can be the output, if that is more
 MAX_NEAR_MATCHES = 20  # places that almost fit
 MAX_NEAR_CANDIDATES = 2_000  # ops at which these are looked for, and ops whose consumers are
+MAX_SHOWN_ELEMENTS = 5  # of a constant that a sentence shows
 CHUNK = 1 << 14  # ops that are matched between two reports of progress
 
 
@@ -117,7 +119,7 @@ def check_types(
     attribute that no op of a node's types has.
     """
     present = {*index.kinds[0], *index.functions, *GROUPS, "*"}
-    for node in (value for statement in pattern.statements for value in walk(statement)):
+    for node in walk(*pattern.statements):
         if not isinstance(node, Node):
             continue
         for kind in node.types:
@@ -372,15 +374,11 @@ class _Matcher:
         own = self.own(value)
         op, at = goal.op, goal.port
         named = goal.value
-        port = named.port if isinstance(named, Variable | Node) else 0
-        if (
-            isinstance(named, Variable)
-            and at >= 0
-            and not self._is_typed(named.tensor_type, op, at)
-        ):
-            return []
         if at < 0:  # an output: the op itself
             return [(op, -1, ())] if own[op] or self._differences is not None else []
+        if isinstance(named, Variable) and not self._is_typed(named.tensor_type, op, at):
+            return []
+        port = named.port if isinstance(named, Variable | Node) else 0
         fitting_ops: list[tuple[int, int, tuple[int, ...]]] = []
         through: list[int] = []
         mask = self.through.mask
@@ -430,13 +428,12 @@ class _Matcher:
             self._bind(self.used, op, id(value))
         self._bind(self.ops, id(value), op)
         self._pass(through, is_source=is_source)
-        if isinstance(value, Constant):
-            if not self.candidates.is_constant(value, op) and not self._differ(
-                self._constant_difference, value, op
-            ):
-                return False
-            return goal.next if self._is_typed(value.tensor_type, op, 0) else False
-        return self._inputs_goal(value, goal, op)
+        if isinstance(value, Node):
+            return self._inputs_goal(value, goal, op)
+        is_constant = self.candidates.is_constant(value, op)
+        if not is_constant and not self._differ(self._constant_difference, value, op):
+            return False
+        return goal.next if self._is_typed(value.tensor_type, op, 0) else False
 
     def _pass(self, through: tuple[int, ...], *, is_source: bool) -> None:
         """Note the ops between two ops of a match, which are removed with it.
@@ -457,10 +454,11 @@ class _Matcher:
             name, kind, types = self.index.names[op], self.index.types[op], "|".join(node.types)
             if not self._differ(lambda: f"{name!r} is {kind} where the pattern has {types}"):
                 return False
-        if plan.has_conditions and not (
-            self._has_attributes(node, op) and self._is_typed(node.tensor_type, op, node.port)
-        ):
-            return False
+        if plan.has_conditions:
+            if not self._has_attributes(node, op):
+                return False
+            if not self._is_typed(node.tensor_type, op, node.port):
+                return False
         following = goal.next
         if node.controls:
             following = self._control_goals(node, op, following)
@@ -519,9 +517,8 @@ class _Matcher:
 
     def _control_goals(self, node: Node, op: int, following: _Goal | None) -> _Goal | None:
         """The goal of control inputs, as of an op whose inputs may be in any order."""
-        return _Goal(
-            None, op, -1, following, node.controls, tuple(range(len(self._control_rows[op])))
-        )
+        slots = tuple(range(len(self._control_rows[op])))
+        return _Goal(None, op, -1, following, node.controls, slots)
 
     def _is_free(self, value: Value) -> bool:
         """Whether a value is any tensor, and nothing else of the pattern uses it."""
@@ -640,7 +637,7 @@ class _Matcher:
         array = constant_value(self.index, op)
         if array is None:
             text = "no constant"
-        elif array.size < 6:
+        elif array.size <= MAX_SHOWN_ELEMENTS:
             text = str(array.tolist())
         else:
             text = f"of shape {array.shape}"
@@ -758,11 +755,12 @@ def _on_demand(matches: list[FoundMatch | tuple[ArrayMatches, int]]) -> OnDemand
 
 def _count_uses(pattern: Pattern) -> dict[str, int]:
     """How often the values of a pattern have each name."""
-    uses: dict[str, int] = {}
+    uses = Counter[str]()
     for statement in pattern.statements:
         for value in walk(statement):
-            if value.name and not (isinstance(value, Variable) and value is statement):
-                uses[value.name] = uses.get(value.name, 0) + 1
+            only_names = value is statement and isinstance(value, Variable)
+            if value.name and not only_names:
+                uses[value.name] += 1
     return uses
 
 

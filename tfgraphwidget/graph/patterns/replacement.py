@@ -41,7 +41,7 @@ class Replacement:
     attributes: tuple[tuple[str, Any], ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
-        for value in (value for statement in self.statements for value in walk(statement)):
+        for value in walk(*self.statements):
             _check_value(value)
 
     @property
@@ -55,16 +55,14 @@ class Replacement:
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The statements that are outputs."""
-        used = {
-            value.name
-            for statement in self.statements
-            for value in walk(statement)
-            if isinstance(value, Variable) and value is not statement
-        }
+        operands = set[str]()
+        for statement in self.statements:
+            _, *parts = walk(statement)
+            operands.update(part.name for part in parts if isinstance(part, Variable))
         return tuple(
             each
             for each in self.statements
-            if isinstance(each, Variable) or each.name not in used - {""}
+            if isinstance(each, Variable) or not each.name or each.name not in operands
         )
 
     @property
@@ -79,26 +77,19 @@ class Replacement:
 
         Others than it uses are left out.
         """
-        used = {
-            attribute.name
-            for statement in self.statements
-            for value in walk(statement)
-            if isinstance(value, Node)
-            for _, attribute in value.attributes
-            if isinstance(attribute, Wildcard)
-        }
+        used = set[str]()
+        for value in walk(*self.statements):
+            if isinstance(value, Node):
+                wildcards = (each for _, each in value.attributes if isinstance(each, Wildcard))
+                used.update(wildcard.name for wildcard in wildcards)
         return replace(self, attributes=tuple((name, attributes[name]) for name in sorted(used)))
 
     def check(self, names: Iterable[str], attributes: Iterable[str]) -> None:
         """Raise InvalidArgument for a tensor not in `names`, an attribute not in `attributes`."""
         tensors, attribute_names = set(names), set(attributes)
-        own = {
-            value.name
-            for s in self.statements
-            for value in walk(s)
-            if not isinstance(value, Variable)
-        }
-        for value in (value for statement in self.statements for value in walk(statement)):
+        values = list(walk(*self.statements))
+        own = {value.name for value in values if not isinstance(value, Variable)}
+        for value in values:
             if isinstance(value, Variable) and value.name not in tensors | own:
                 has = f"it names {names_text(sorted(tensors))}" if tensors else "it names no tensor"
                 raise invalid(
@@ -134,13 +125,16 @@ class Replacement:
             if isinstance(value, Variable):
                 return tensors_by_name[value.name]
             assert isinstance(value, Node)
-            inputs = (
-                (Variable(name) for name in self.names) if value.inputs is None else value.inputs
-            )
-            operands = [each for each in inputs if not isinstance(each, EllipsisType)]
-            arguments = [
-                each if isinstance(each, Constant) else tensor_of(each) for each in operands
-            ]
+            if value.inputs is None:
+                inputs: Iterable[Value | EllipsisType] = map(Variable, self.names)
+            else:
+                inputs = value.inputs
+            arguments: list[_Tensor | Constant] = []
+            for each in inputs:
+                if isinstance(each, Constant):
+                    arguments.append(each)
+                elif not isinstance(each, EllipsisType):
+                    arguments.append(tensor_of(each))
             attributes = {
                 name: values[each.name] if isinstance(each, Wildcard) else each
                 for name, each in value.attributes
@@ -179,20 +173,13 @@ def _check_value(value: Value) -> None:
             )
         return
     what = print_value(value)
-    if (
-        not isinstance(value, Node)
-        or len(value.types) != 1
-        or ANY_TYPE in value.types
-        or value.types[0] in GROUPS
-    ):
+    types = value.types if isinstance(value, Node) else ()
+    if not isinstance(value, Node) or len(types) != 1 or types[0] in (ANY_TYPE, *GROUPS):
         raise invalid(
             f"A replacement is made, so {what!r} must be one op type; write it: 'Relu(x)'."
         )
-    if (
-        value.controls
-        or value.tensor_type != ANY
-        or (value.inputs is not None and ... in value.inputs)
-    ):
+    has_any_inputs = value.inputs is not None and ... in value.inputs
+    if has_any_inputs or value.controls or value.tensor_type != ANY:
         raise invalid(
             f"A replacement is made, so {what!r} cannot have '...', '^' or a dtype; write its "
             "inputs."

@@ -156,9 +156,9 @@ def children(value: Value) -> Iterator[Value]:
         yield from value.controls
 
 
-def walk(value: Value) -> Iterator[Value]:
-    """A value and all that it is made of, in the order in which they are written."""
-    stack = [value]
+def walk(*values: Value) -> Iterator[Value]:
+    """Values and all that they are made of, in the order in which they are written."""
+    stack = list(reversed(values))
     while stack:
         value = stack.pop()
         yield value

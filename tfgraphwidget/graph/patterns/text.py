@@ -53,7 +53,10 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?
 _STRING = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
 _KEY = re.compile(r"([A-Za-z_]\w*)[ \t]*(=(?!=)|<=|>=|!=|<|>(?![A-Z]))")
+_PORT = re.compile(r"\d{1,6}(?!\w)")
 _DTYPES = frozenset(DTYPE_NAMES[1:])
+_NAMED_VALUES = {"True": True, "False": False, "inf": float("inf")}
+_MOST_DIGITS = 30  # of an integer; one with more is read as a float
 
 
 def parse(text: str) -> Pattern:
@@ -99,11 +102,9 @@ class _Parser:
             statements.append(self._binding())
             self._skip(_SPACE)
             if self.at < len(self.text) and self.text[self.at] not in ";\n\r":
-                self._fail(
-                    "the end of the pattern"
-                    if self._peek() in ",)]"
-                    else self._or_alternatives("a second op; put ';' before it, or a new line")
-                )
+                if self._peek() in ",)]":
+                    self._fail("the end of the pattern")
+                self._fail(self._or_alternatives("a second op; put ';' before it, or a new line"))
         if not statements:
             self._fail("an op type: 'Relu(x)'")
         return tuple(statements)
@@ -147,19 +148,16 @@ class _Parser:
         start = self.at
         if first in "'\"[" or _NUMBER.match(self.text, self.at):
             value = self._literal()
-            return Constant(value, None, name, self._suffix(port=False)[0])
+            tensor_type, _ = self._suffix(port=False)
+            return Constant(value, None, name, tensor_type)
         match = _IDENTIFIER.match(self.text, self.at)
         if match is None:
             self._fail("an op type, a name or a number")
         word = match[0]
         self.at = match.end()
-        if word in ("True", "False", "inf"):
-            return Constant(
-                word == "True" if word[0] in "TF" else float("inf"),
-                None,
-                name,
-                self._suffix(port=False)[0],
-            )
+        if word in _NAMED_VALUES:
+            tensor_type, _ = self._suffix(port=False)
+            return Constant(_NAMED_VALUES[word], None, name, tensor_type)
         if _TYPE.match(word) or self._is_called():
             return self._node(self._types(word), name)
         if name:
@@ -226,12 +224,12 @@ class _Parser:
             inputs = None
         return Node(
             types,
-            None if inputs is None else tuple(inputs),
-            tuple(attributes.items()),
-            tuple(controls),
-            name,
-            tensor_type,
-            port,
+            inputs=None if inputs is None else tuple(inputs),
+            attributes=tuple(attributes.items()),
+            controls=tuple(controls),
+            name=name,
+            tensor_type=tensor_type,
+            port=port,
         )
 
     def _constant(
@@ -249,13 +247,11 @@ class _Parser:
         first = values[0]
         if len(values) > 1 or attributes or not isinstance(first, Constant) or first.name:
             self._fail("one value in 'Const(0.5)', and its tolerance")
-        if tolerance is not None and (
-            isinstance(tolerance, bool) or not isinstance(tolerance, int | float)
-        ):
+        if tolerance is None:
+            return Constant(first.value, None, name, tensor_type)
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
             self._fail("a number as the tolerance")
-        return Constant(
-            first.value, None if tolerance is None else float(tolerance), name, tensor_type
-        )
+        return Constant(first.value, float(tolerance), name, tensor_type)
 
     def _argument(
         self,
@@ -289,12 +285,11 @@ class _Parser:
     # Attributes
 
     def _is_attribute(self) -> bool:
+        """Whether what follows `name=` is the value of an attribute, and not an input."""
+        if self._peek() in "'\"[{/$" or _NUMBER.match(self.text, self.at):
+            return True
         word = _IDENTIFIER.match(self.text, self.at)
-        return (
-            self._peek() in "'\"[{/$"
-            or bool(_NUMBER.match(self.text, self.at))
-            or (word is not None and word[0] in ("True", "False"))
-        )
+        return word is not None and word[0] in ("True", "False")
 
     def _attribute(self, sign: str) -> Attribute:
         if sign != "=":
@@ -357,8 +352,8 @@ class _Parser:
         number = _NUMBER.match(self.text, self.at)
         if number:
             self.at = number.end()
-            is_integer = number[0].lstrip("+-").isdecimal()
-            return int(number[0]) if is_integer and len(number[0]) < 30 else float(number[0])
+            is_integer = number[0].lstrip("+-").isdecimal() and len(number[0]) < _MOST_DIGITS
+            return int(number[0]) if is_integer else float(number[0])
         word = _IDENTIFIER.match(self.text, self.at)
         if word and word[0] in ("True", "False"):
             self.at = word.end()
@@ -375,7 +370,7 @@ class _Parser:
             if self.text[at : at + 1] != ":":
                 return tensor_type, number
             self.at = _end(_SPACE, self.text, at + 1)
-            digits = re.compile(r"\d{1,6}(?!\w)").match(self.text, self.at)
+            digits = _PORT.match(self.text, self.at)
             if digits and port and not number and tensor_type == ANY:
                 number, self.at = int(digits[0]), digits.end()
             elif tensor_type == ANY:
@@ -421,10 +416,9 @@ class _Parser:
 
     def _or_alternatives(self, expected: str) -> str:
         """What is expected, in words; where a '|' stands, how it is written."""
-        is_misplaced = self._peek() == "|"
-        return (
-            "parentheses around alternatives: '(Relu(x) | Tanh(x))'" if is_misplaced else expected
-        )
+        if self._peek() == "|":
+            return "parentheses around alternatives: '(Relu(x) | Tanh(x))'"
+        return expected
 
     def _fail(self, expected: str) -> NoReturn:
         raise syntax_error(self.text, self.at, expected)

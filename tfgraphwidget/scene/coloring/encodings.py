@@ -162,7 +162,9 @@ def by_structure(index: GraphIndex) -> Categories:
 
     names = _distinguishing_names([outline.names[nodes[0]] for nodes in groups])
     labels = [f"{name} ×{len(nodes):,}" for name, nodes in zip(names, groups, strict=True)]
-    boxes = {outline.names[node]: code for code, nodes in enumerate(groups) for node in nodes}
+    boxes: dict[str, int] = {}
+    for code, nodes in enumerate(groups):
+        boxes |= dict.fromkeys((outline.names[node] for node in nodes), code)
     code_of_node = np.full(len(outline), -1, dtype=np.int32)
     for node in np.argsort(outline.depth, kind="stable").tolist():  # parents first
         code = boxes.get(outline.names[node], -1)
@@ -300,18 +302,15 @@ def encode_values(values: list[Any]) -> Categories | Numbers:
 
     None, NaN, NA, NaT, "" and infinity are missing values.
     """
-    is_missing = [_is_missing(value) for value in values]
-    present = [value for value, missing in zip(values, is_missing, strict=True) if not missing]
-    if present and all(_is_number(value) for value in present):
-        as_floats = [
-            np.nan if missing else float(value)
-            for value, missing in zip(values, is_missing, strict=True)
-        ]
-        return Numbers(np.array(as_floats), "", total=False)
-    texts = [
-        "" if missing else str(value)[:MAX_TEXT]
-        for value, missing in zip(values, is_missing, strict=True)
-    ]
+    present = {op: value for op, value in enumerate(values) if not _is_missing(value)}
+    if present and all(map(_is_number, present.values())):
+        as_floats = np.full(len(values), np.nan)
+        for op, value in present.items():
+            as_floats[op] = float(value)
+        return Numbers(as_floats, "", total=False)
+    texts = [""] * len(values)
+    for op, value in present.items():
+        texts[op] = str(value)[:MAX_TEXT]
     return Categories.of(texts, none="no value")
 
 

@@ -168,7 +168,8 @@ def theme_on(background: str, text: str) -> Theme:
     tints += [untinted] * (FIRST_RAMP_CODE - len(tints))
     tints += map(tint, _ramp_steps(dark))
 
-    depths = range(_LEVELS)
+    levels = [_mix(back, edge, 0.055 * depth) for depth in range(_LEVELS)]
+    training_levels = [_mix(back, training, 0.045 + 0.05 * depth) for depth in range(_LEVELS)]
     return Theme(
         dark,
         _css(back),
@@ -178,10 +179,8 @@ def theme_on(background: str, text: str) -> Theme:
         quiet=tuple(map(quiet_box, fills)),
         selection=tuple(map(selected_box, fills)),
         differs=(None, *map(changed_box, DIFFERS[1:])),
-        levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in depths),
-        training=tuple(
-            area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in depths
-        ),
+        levels=tuple(area(fill, edge) for fill in levels),
+        training=tuple(area(fill, training) for fill in training_levels),
         training_box=_shade(_mix(back, training, 0.2), _mix(back, training, 0.75), ink),
         tints=tuple(tints),
     )
@@ -225,10 +224,11 @@ def ramp(*, dark: bool = False) -> tuple[str, ...]:
 
 def _ramp_steps(dark: bool) -> list[_Rgb]:
     low, middle, high = map(_parse, RAMP[dark])
-    places = [2 * step / (RAMP_STEPS - 1) for step in range(RAMP_STEPS)]
-    return [
-        _mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1) for place in places
-    ]
+    steps = []
+    for step in range(RAMP_STEPS):
+        place = 2 * step / (RAMP_STEPS - 1)  # from 0 to 2, the middle at 1
+        steps.append(_mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1))
+    return steps
 
 
 @cache

@@ -60,10 +60,10 @@ class Categories:
                 labels get colors.
         """
         number: dict[str, int] = {}
-        code = np.fromiter(
-            (number.setdefault(v, len(number)) for v in values), np.int32, len(values)
-        )
-        count, labels = np.bincount(code, minlength=len(number)), list(number)
+        codes = (number.setdefault(value, len(number)) for value in values)
+        code = np.fromiter(codes, np.int32, len(values))
+        count = np.bincount(code, minlength=len(number))
+        labels = list(number)
         order = [k for k in np.argsort(-count, kind="stable").tolist() if labels[k]]
         if len(order) > MOST and counting is not None:
             totals = np.bincount(code, weights=counting, minlength=len(number))
@@ -85,20 +85,15 @@ class Categories:
         """The labels that have colors."""
         count = np.bincount(self.code[self.code >= 0], minlength=len(self.labels)).tolist()
         rest = len(self.code) - sum(count)
-        count = count if self.totals is None else list(self.totals)
-        whole = len(self.labels) <= MOST
-        entry_count = len(self.labels) if whole else MOST - 1
-        entries = [
-            LegendEntry(str(self.labels[k]), k + 1, count[k])
-            for k in range(entry_count)
-            if count[k]
-        ]
-        if not whole:
-            entries.append(
-                LegendEntry(
-                    f"{len(self.labels) - entry_count:,} others", MOST, sum(count[entry_count:])
-                )
-            )
+        if self.totals is not None:
+            count = list(self.totals)
+        has_others = len(self.labels) > MOST
+        own_count = MOST - 1 if has_others else len(self.labels)  # labels with a color of their own
+        present = [k for k in range(own_count) if count[k]]
+        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in present]
+        if has_others:
+            others = f"{len(self.labels) - own_count:,} others"
+            entries.append(LegendEntry(others, MOST, sum(count[own_count:])))
         if rest and self.none:
             entries.append(LegendEntry(self.none, 0, rest))
         return Legend(by, tuple(entries), notice=self.notice)
@@ -174,11 +169,9 @@ def color_items(scene: Scene, op_values: OpValues) -> tuple[Tint, list[str]]:
 
     Open scopes have no tint, and as notes only numbers: those of all that is in them.
     """
-    return (
-        _by_category(scene, op_values)
-        if isinstance(op_values, Categories)
-        else _by_number(scene, op_values)
-    )
+    if isinstance(op_values, Categories):
+        return _by_category(scene, op_values)
+    return _by_number(scene, op_values)
 
 
 def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
@@ -194,10 +187,9 @@ def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
     values = np.full(len(scene), np.nan)
     np.divide(total, 1 if op_values.total else count, out=values, where=count > 0)
     tint = op_values.tint(values)
-    notes = [
-        format_number(v, op_values.unit) if t else ""
-        for v, t in zip(values.tolist(), tint.tolist(), strict=True)
-    ]
+    notes = [""] * len(scene)
+    for at in np.flatnonzero(tint).tolist():
+        notes[at] = format_number(float(values[at]), op_values.unit)
     return np.where(is_open, 0, tint).astype(np.uint8), notes
 
 
@@ -223,10 +215,8 @@ def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
     """
     homes = scene.home_of_op if at is None else scene.home_of_op[at]
     every = np.repeat(np.arange(len(homes), dtype=np.int32), homes[:1].size)
-    op, item = (
-        np.concatenate([every, scene.badge_op]),
-        np.concatenate([homes.ravel(), scene.badge_item]),
-    )
+    op = np.concatenate([every, scene.badge_op])
+    item = np.concatenate([homes.ravel(), scene.badge_item])
     return op[item >= 0], item[item >= 0]
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -211,11 +212,12 @@ class _Painter:
         scene = self._scene
         for item in self._items:
             if scene.kind[item] == OPEN:
-                colors, wholly = self._area_colors(item), self._paint.coverage[item] == 2
-                line, thick = (self._marks["selected"], 2.0) if wholly else (colors.border, 1.0)
-                yield self._box(
-                    item, colors.fill, line, thick, (5.0, 3.0) if scene.members[item] else ()
-                )
+                colors = self._area_colors(item)
+                line, thick = colors.border, 1.0
+                if self._paint.coverage[item] == 2:
+                    line, thick = self._marks["selected"], 2.0
+                dash = (5.0, 3.0) if scene.members[item] else ()
+                yield self._box(item, colors.fill, line, thick, dash)
 
     def _area_colors(self, item: int) -> BoxColors:
         levels = self._theme.training if self._scene.part[item] else self._theme.levels
@@ -390,8 +392,11 @@ class _Painter:
             differs = 0
         left = x - (_OUTSIDE_BADGE if is_badge else _OUTSIDE)
         right = x + w + (0 if is_badge else _OUTSIDE)
-        signs = [(left, _DIFFERENCE_SIGNS[differs - 1], DIFFERS[differs])] if differs else []
-        signs += [(right, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
+        signs = []
+        if differs:
+            signs.append((left, _DIFFERENCE_SIGNS[differs - 1], DIFFERS[differs]))
+        if probed:
+            signs.append((right, "!", "warned") if probed == 2 else (right, "✓", "input_mark"))
         for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
@@ -499,6 +504,22 @@ class _Painter:
         lengths = np.hypot(*np.diff(points, axis=0).T)
         return np.stack([points[:-1], points[1:]], axis=1)[np.argsort(-lengths, kind="stable")]
 
+    def _keep_free_of_labels(self, places: _LabelPlaces) -> None:
+        """Take the places of the signs on edges that lead back, and of the marks on boxes."""
+        for edge in np.flatnonzero(self._scene.back).tolist():
+            x, y = self._longest_pieces[edge].mean(axis=0).tolist()
+            places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
+        for item in self._items:
+            marks = (self._boundary_marks(item), self._signs(item), self._effect_sign(item))
+            for shape in chain.from_iterable(marks):
+                if isinstance(shape, Box):
+                    x, y, wide, high = shape.place
+                    places.keep((x, y, x + wide, y + high))
+                elif isinstance(shape, Triangle):
+                    left, top = shape.points.min(axis=0).tolist()
+                    right, bottom = shape.points.max(axis=0).tolist()
+                    places.keep((left, top, right, bottom))
+
     def _edge_labels(self) -> Iterator[Shape]:
         """The shape, value or number of the tensors of a line, where no box, mark, other line or
         other label is.
@@ -506,18 +527,7 @@ class _Painter:
         Of a value a shorter text or a dot remains where there is no room.
         """
         places, labeled = _LabelPlaces(self._scene), set[int]()
-        marks = (self._boundary_marks, self._signs, self._effect_sign)
-        for edge in np.flatnonzero(self._scene.back).tolist():
-            x, y = self._longest_pieces[edge].mean(axis=0).tolist()
-            places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
-        for shape in (shape for item in self._items for mark in marks for shape in mark(item)):
-            if isinstance(shape, Box):
-                x, y, wide, high = shape.place
-                places.keep((x, y, x + wide, y + high))
-            elif isinstance(shape, Triangle):
-                left, top = shape.points.min(axis=0).tolist()
-                right, bottom = shape.points.max(axis=0).tolist()
-                places.keep((left, top, right, bottom))
+        self._keep_free_of_labels(places)
         for edge in self._edges:
             source = int(self._scene.source[edge])
             # Lines with a value that leave the same box have the same one.
@@ -630,9 +640,8 @@ class _Painter:
         scopes = scene.source[edges]
         from_above = first[:, 0] > scene.box[scopes, 0] + 1
         lines: dict[int, list[float]] = {}
-        for item, x in sorted(
-            zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)
-        ):
+        pairs = zip(scopes[from_above].tolist(), first[from_above, 0].tolist(), strict=True)
+        for item, x in sorted(pairs):
             lines.setdefault(item, []).append(x)
         return lines
 
@@ -674,12 +683,11 @@ class _LabelPlaces:
         self._tensors = scene.tensors
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
-        counted = np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist()
-        counts = [
-            _count_place(tuple(scene.box[item].tolist()), int(scene.members[item]))
-            for item in counted
-        ]
-        counts = [(x, y, x + wide, y + high) for x, y, wide, high in counts]
+        counts = []
+        for item in np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist():
+            box = tuple(scene.box[item].tolist())
+            x, y, wide, tall = _count_place(box, int(scene.members[item]))
+            counts.append((x, y, x + wide, y + tall))
         self._boxes = np.concatenate([corners[1:], np.reshape(counts, (-1, 4))])
         self._open = np.concatenate([scene.kind[1:] == OPEN, np.zeros(len(counts), bool)])
         self._line_bands, self._box_bands = self._in_bands(self._lines), self._in_bands(self._boxes)
@@ -688,9 +696,8 @@ class _LabelPlaces:
     def _in_bands(self, corners: np.ndarray) -> dict[int, npt.NDArray[np.intp]]:
         """The numbers of the rectangles by band."""
         bands: dict[int, list[int]] = {}
-        first, last = (
-            np.floor(corners[:, side] / self._BAND).astype(int).tolist() for side in (1, 3)
-        )
+        first = np.floor(corners[:, 1] / self._BAND).astype(int).tolist()
+        last = np.floor(corners[:, 3] / self._BAND).astype(int).tolist()
         for number, (top, bottom) in enumerate(zip(first, last, strict=True)):
             for band in range(top, bottom + 1):
                 bands.setdefault(band, []).append(number)
@@ -708,14 +715,13 @@ class _LabelPlaces:
         corners, upright = next((place for place in places if place), (None, False))
         if corners is None:
             return None
-        free = not any(
-            _overlap(corners, other)
-            for band in self._bands(corners)
-            for other in self._areas.get(band, ())
-        )
+        near = chain.from_iterable(self._areas.get(band, ()) for band in self._bands(corners))
+        is_free = not any(_overlap(corners, other) for other in near)
         self.keep(corners)  # of two that overlap the first has its text
+        if not is_free:
+            return None
         left, top, right, bottom = corners
-        return ((left + right) / 2, (top + bottom) / 2, upright) if free else None
+        return (left + right) / 2, (top + bottom) / 2, upright
 
     def _place(
         self, edge: int, piece: list[list[float]], wide: float, source: int
@@ -733,10 +739,11 @@ class _LabelPlaces:
         if across >= 1 or down < self._HEIGHT or source >= 0 or self._tensors[edge] < 2:
             return None
         sides = (x + self._BESIDE, x - self._BESIDE - wide)
-        beside = ((left, y - low, left + wide, y + low) for left in sides)
-        return next(
-            ((corners, False) for corners in beside if self._is_free(-1, corners, source)), None
-        )
+        for left in sides:
+            beside = (left, y - low, left + wide, y + low)
+            if self._is_free(-1, beside, source):
+                return beside, False
+        return None
 
     def keep(self, corners: Area) -> None:
         """Keep labels away from a rectangle."""
@@ -818,9 +825,13 @@ def _route(scene: Scene, edge: int) -> Points:
 
 def thickness(tensors: int, size: float) -> float:
     """The width of a line in pixels, by the largest tensor's bytes and the tensors' number."""
-    by_size = min(max(float(np.log10(size)) - 3, 0.0), 6.0) * 0.55 if size > 0 else 0.0
-    by_number = min(float(np.log2(tensors)) * 0.35, 1.4) if tensors > 1 else 0.0
-    return min(int((1.2 + by_size + by_number) * 2 + 0.5) / 2, _WIDEST)
+    by_size = by_number = 0.0
+    if size > 0:  # half a pixel for each factor of ten above a kilobyte, up to six
+        by_size = 0.55 * min(max(float(np.log10(size)) - 3, 0.0), 6.0)
+    if tensors > 1:  # a third of a pixel for each doubling, up to four
+        by_number = min(0.35 * float(np.log2(tensors)), 1.4)
+    half_pixels = int((1.2 + by_size + by_number) * 2 + 0.5)
+    return min(half_pixels / 2, _WIDEST)
 
 
 def _arrow_head(points: Points, thick: float) -> Points:
@@ -889,9 +900,8 @@ def _legend(
         x += 26
         write(count)
     if legend.high:
-        begin_row(
-            text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD + 2 * _LEGEND_GAP + _RAMP_WIDTH
-        )
+        texts_width = text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD
+        begin_row(texts_width + 2 * _LEGEND_GAP + _RAMP_WIDTH)
         write(legend.low)
         steps = [colors.fill for colors in theme.tints[-RAMP_STEPS:]]
         wide = _RAMP_WIDTH / len(steps)

@@ -202,16 +202,19 @@ def _add_shapes(
 
 
 def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> None:
-    ax.add_collection(
-        PathCollection(
-            [_outline(box) for box in boxes],
-            facecolors=[_color(box.fill, box.alpha) for box in boxes],
-            edgecolors=[_color(box.line, box.alpha) for box in boxes],
-            linewidths=[box.thick * point for box in boxes],
-            linestyles=[_line_style(box) for box in boxes],
-            zorder=layer,
-        )
-    )
+    paths = [_outline(box) for box in boxes]
+    fills = [_color(box.fill, box.alpha) for box in boxes]
+    ax.add_collection(PathCollection(paths, facecolors=fills, **_strokes(boxes, point, layer)))
+
+
+def _strokes(shapes: Sequence[Box | Polyline], point: float, layer: float) -> dict[str, Any]:
+    """The colors, widths and dashes of lines, as PathCollection takes them."""
+    return {
+        "edgecolors": [_color(shape.line, shape.alpha) for shape in shapes],
+        "linewidths": [shape.thick * point for shape in shapes],
+        "linestyles": list(map(_line_style, shapes)),
+        "zorder": layer,
+    }
 
 
 def _color(color: str, alpha: float) -> Any:
@@ -221,7 +224,9 @@ def _color(color: str, alpha: float) -> Any:
 
 def _line_style(shape: Box | Polyline) -> Any:
     """The dashes of a line, whose lengths matplotlib counts in widths of the line."""
-    return (0, tuple(length / shape.thick for length in shape.dash)) if shape.dash else "-"
+    if not shape.dash:
+        return "-"
+    return 0, tuple(length / shape.thick for length in shape.dash)
 
 
 def _plate(label: Label) -> Box:
@@ -250,17 +255,9 @@ def _outline(box: Box) -> Path:
 
 
 def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float, layer: float) -> None:
-    ax.add_collection(
-        PathCollection(
-            [_with_round_corners(line.points, line.corner) for line in lines],
-            facecolors="none",
-            edgecolors=[_color(line.line, line.alpha) for line in lines],
-            linewidths=[line.thick * point for line in lines],
-            linestyles=[_line_style(line) for line in lines],
-            capstyle="butt",
-            zorder=layer,
-        )
-    )
+    paths = [_with_round_corners(line.points, line.corner) for line in lines]
+    strokes = _strokes(lines, point, layer)
+    ax.add_collection(PathCollection(paths, facecolors="none", capstyle="butt", **strokes))
     heads = [(line.head, _color(line.line, line.alpha)) for line in lines if line.head is not None]
     if heads:
         _add_filled(ax, heads, layer)

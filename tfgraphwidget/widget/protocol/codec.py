@@ -89,18 +89,18 @@ def _decode_value(value: object, hint: object, name: str) -> object:
         return _instance(hint, value, name)
     if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
         return float(value)
-    if (
-        hint is str
-        and isinstance(value, str)
-        and len(value) <= _LONGEST
-        and _HALF.search(value) is None
-    ):
+    if hint is str and _is_text(value):
         return value
     if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
         return value
     raise GraphEditError(
         f"The field {name!r} of a request cannot be {_value_text(value)}; reload the page."
     )
+
+
+def _is_text(value: object) -> bool:
+    """Whether this is a text of whole characters, no longer than a field may be."""
+    return isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None
 
 
 def is_whole(value: object) -> TypeGuard[int]:

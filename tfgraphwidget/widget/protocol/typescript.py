@@ -119,25 +119,27 @@ def _buttons() -> str:
 
 def _other_forms() -> str:
     """The fields of the forms that no edit button opens, as a constant."""
-    lines = [
-        f"  {name}: {json.dumps([_set_fields(field) for field in fields])},\n"
-        for name, fields in other_forms().items()
-    ]
-    kind = f"Record<{' | '.join(json.dumps(name) for name in other_forms())}, FormField[]>"
+    lines = []
+    for name, fields in other_forms().items():
+        text = json.dumps(list(map(_set_fields, fields)))
+        lines.append(f"  {name}: {text},\n")
+    names = " | ".join(map(json.dumps, other_forms()))
+    kind = f"Record<{names}, FormField[]>"
     doc = "/** The fields of the forms that no edit button opens. */"
     return f"{doc}\nexport const FORMS: Readonly<{kind}> = {{\n{''.join(lines)}}};\n"
 
 
 def _set_fields(value: Any) -> dict[str, object]:
     """The fields of a button or of its form that differ from their defaults."""
-    values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    values = {
-        name: item for name, item in values.items() if item != _defaults(type(value)).get(name)
-    }
-    return {
-        name: [_set_fields(one) for one in item] if name == "fields" else item
-        for name, item in values.items()
-    }
+    defaults = _defaults(type(value))
+    changed: dict[str, object] = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        if item != defaults.get(field.name):
+            changed[field.name] = item
+    if "fields" in changed:
+        changed["fields"] = list(map(_set_fields, value.fields))
+    return changed
 
 
 def _defaults(kind: type) -> dict[str, object]:
