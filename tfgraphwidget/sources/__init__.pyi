@@ -52,6 +52,7 @@ from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.importing import write_checkpoint as write_checkpoint
+from .files.object_graph import bound_arguments as bound_arguments
 from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message

@@ -78,8 +78,11 @@ def test_calls_that_do_not_end_can_be_looked_at_and_not_run(
 
 def test_calls_that_double_at_each_level_are_not_followed_to_their_end() -> None:
     functions = [calling(f"f{k}", f"f{k + 1}", f"f{k + 1}") for k in range(60)]
-    index = index_of(open_source(graph_of(*functions, calling("f60"))).body)
+    source = open_source(graph_of(*functions, calling("f60")))
+    index = index_of(source.body)
     assert index.shape(index.op("plain"), 0) == (2, 3)
+    with pytest.raises(NotRunnable, match=r"leads to too many ops, .* with a loop in its place"):
+        source.live()  # TensorFlow would follow them, and Ctrl-C not stop it
 
 
 def test_a_function_that_is_passed_the_one_it_calls_is_not_followed() -> None:

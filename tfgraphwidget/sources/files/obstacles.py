@@ -42,7 +42,13 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 from tfgraphwidget.sources.files.table_contents import TableContents, table_contents
 from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, Excess, why_fatal
-from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
+from tfgraphwidget.sources.inference.call_depth import (
+    ITSELF,
+    MAX_IMPORTED_OPS,
+    TOO_DEEP,
+    TOO_MUCH,
+    endless_functions,
+)
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notices
 from tfgraphwidget.sources.node_body import NodeBody
@@ -193,8 +199,8 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
         for node in body.protos
         for called in called_functions(node, library)
     }
-    for name, why in endless_functions(library, callers).items():
-        if why in (ITSELF, TOO_DEEP):
+    for name, why in endless_functions(library, callers, MAX_IMPORTED_OPS).items():
+        if why in (ITSELF, TOO_DEEP, TOO_MUCH):
             yield Obstacle(
                 f"Function {name!r} {why}, which TensorFlow cannot import; open the function to "
                 "look at it, and save the graph with a loop in its place to run it.",
