@@ -92,7 +92,7 @@ def tensor_array(
     shape = [dimension.size for dimension in proto.tensor_shape.dim]
     if any(size < 0 for size in shape):
         raise ValueError(f"A value of shape {shape} has no elements.")
-    number = int(np.prod(shape, dtype=np.int64))
+    number = math.prod(shape)  # which has no largest integer, as numpy's has
     dtype = numpy_dtype(name)
     if proto.tensor_content and name == "string":
         texts = stored_texts(proto)

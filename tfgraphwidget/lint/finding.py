@@ -64,9 +64,12 @@ class Report:
     @property
     def fixes(self) -> tuple[Command, ...]:
         """The commands that fix findings, each once."""
-        return tuple(
-            dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None)
-        )
+        # By their code, since a command that sets an attribute may hold a list.
+        fixes = (finding.fix for finding in self.findings if finding.fix is not None)
+        by_code: dict[str, Command] = {}
+        for fix in fixes:
+            by_code.setdefault(fix.code(), fix)
+        return tuple(by_code.values())
 
     @property
     def ops(self) -> tuple[str, ...]:

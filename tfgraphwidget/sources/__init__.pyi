@@ -96,6 +96,7 @@ from .inference.call_depth import endless_functions as endless_functions
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
+from .inference.importable import why_not_imported as why_not_imported
 from .inference.shape_functions import ShapeMismatch as ShapeMismatch
 from .inference.shape_functions import output_shapes as output_shapes
 from .inference.shape_functions import shape_from_proto as shape_from_proto

@@ -55,6 +55,14 @@ def endless_functions(
     return why
 
 
+def why_endless(functions: Mapping[str, FunctionDef], first: Iterable[str]) -> tuple[str, str]:
+    """A function among those that `first` reaches with which TensorFlow must not import a graph,
+    and why; ("", "") where it may.
+    """
+    why = endless_functions(functions, first, MAX_IMPORTED_OPS)
+    return next((entry for entry in why.items() if entry[1]), ("", ""))
+
+
 def _size(
     definition: FunctionDef,
     functions: Mapping[str, FunctionDef],
