@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import xml.dom.minidom
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -147,3 +149,14 @@ def test_what_tensorflow_quotes_of_a_file_moves_no_cursor() -> None:
     quoted = tf.errors.InvalidArgumentError(None, None, "Node '\x1b[2J\x1b]0;title\x07' is bad")
     assert error_text(quoted) == r"Node '\x1b[2J\x1b]0;title\x07' is bad"
     assert reason_of(ValueError("\u202eyes")) == r"\u202eyes"
+
+
+def test_what_is_printed_or_written_of_a_file_has_no_control_characters(tmp_path: Path) -> None:
+    text = "a\x1b[2Jb"
+    node = op("odd", "Neg", "x")
+    node.attr[text].s = text.encode()
+    node.device = f"/device:{text}"
+    editor = tgw.edit(graph_of(node, v1.NodeDef(name="unknown", op=text)))
+    printed = [editor.inspect("odd"), editor.inspect("unknown"), editor.inspect(), editor.lint()]
+    assert [each for each in map(repr, printed) if "\x1b" in each] == []
+    xml.dom.minidom.parse(str(editor.save(tmp_path / "a.graphml")))

@@ -130,9 +130,12 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
         *(data for *_, data in graph.edges(data=True)),
     ]
     for attributes in owners:
-        attributes.update(
-            (key, _printable(value)) for key, value in attributes.items() if isinstance(value, str)
-        )
+        entries = [
+            (_printable(key), _printable(value) if isinstance(value, str) else value)
+            for key, value in attributes.items()
+        ]
+        attributes.clear()
+        attributes.update(entries)
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
     tell("Writing GraphML")

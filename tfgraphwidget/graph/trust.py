@@ -33,6 +33,7 @@ from tfgraphwidget.graph.op_types import (
     BRANCHES,
     CONSTANTS,
     FILENAME_CARRIERS,
+    FILENAME_COMBINERS,
     FUNCTION_CALLS,
     IDENTITY,
     PLACEHOLDERS,
@@ -70,7 +71,6 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
 # Ops that hand the name of a file on, by their first input: to a Saver the name is given once for
 # all shards.
 _HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS | PLACEHOLDERS
-_OF_SEVERAL = frozenset({"Pack", "ReadVariableOp", "StringJoin"})
 # It runs the function that the file registers as the gradient of another, which no op names.
 _GRADIENT_OF_CALL = "SymbolicGradient"
 # TensorFlow's optimizer may exchange functions of which this attribute is the same for each other.
@@ -549,7 +549,7 @@ class Effects:
             if node.op in PLACEHOLDERS and not node.input:
                 return _FROM_CALLER if self._is_fed or frame.function else None
             origin = partial(self._origin, frame, fed=fed, is_run=is_run, budget=budget)
-            if node.op in _OF_SEVERAL:
+            if node.op in FILENAME_COMBINERS:
                 return self._origin_of_several(frame, node, origin, is_run=is_run)
             if node.op not in _HANDS_NAME_ON or not node.input:
                 return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 from tfgraphwidget.edits import Command
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import escape, names_text
 
 Severity = Literal["error", "warning"]
 _MOST_NAMES = 3  # ops that a finding names
@@ -47,7 +47,7 @@ class Finding:
             f" ({names_text(self.ops[:_MOST_NAMES])}{', …' if len(self.ops) > _MOST_NAMES else ''})"
         )
         fix = "" if self.fix is None else f"\n    fix: {self.fix.code()}"
-        return f"{self.severity} {self.code}: {self.sentence}{ops if self.ops else ''}{fix}"
+        return f"{self.severity} {self.code}: {escape(self.sentence)}{ops if self.ops else ''}{fix}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
