@@ -118,6 +118,18 @@ def test_the_name_of_a_file_is_not_followed_without_end(nodes, last):
     assert [op.name for op in effects.of_graph()] == ["save"]
 
 
+def test_the_shards_of_a_saver_are_named_by_what_it_is_fed():
+    nodes = [
+        text("file", b"model"),
+        tf_protos.NodeDef(name="files", op="Pack", input=["file", "file", "^saved"]),
+        tf_protos.NodeDef(name="saved", op="NoOp"),
+        tf_protos.NodeDef(name="merge", op="MergeV2Checkpoints", input=["files", "file"]),
+    ]
+    effects = Effects({node.name: node for node in nodes}, {}.__getitem__, ())
+    assert list(effects.of_graph()) == []
+    assert [op.name for op in effects.of_run(["merge"], ["file:0"])] == []
+
+
 def test_each_part_of_a_list_of_files_counts():
     nodes = [
         tf_protos.NodeDef(name="file", op="Placeholder"),

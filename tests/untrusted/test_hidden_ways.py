@@ -252,3 +252,29 @@ def test_what_a_saved_model_gives_its_functions_is_not_what_a_caller_gives(tmp_p
         warnings.simplefilter("ignore")
         editor.save(tmp_path / "saved/")
     assert list(written.iterdir()) == []
+
+
+def test_a_variable_holds_what_the_checkpoint_says(tmp_path: Path) -> None:
+    """The graph assigns what a caller feeds, and the checkpoint the name of a file."""
+    written, prefix = tmp_path / "written", str(tmp_path / "model")
+    written.mkdir()
+    with tf.Graph().as_default(), v1.Session() as session:
+        text = tf.constant(str(written / "marker"))
+        variable = v1.get_variable("v", initializer=text, use_resource=True)
+        session.run(variable.initializer)
+        v1.train.Saver([variable]).save(session, prefix, write_meta_graph=False)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        handle = r.VarHandleOp(dtype=tf.string, shape=[], shared_name="v", name="v")
+        r.AssignVariableOp(resource=handle, value=v1.placeholder(tf.string, []))
+        name = r.ReadVariableOp(resource=handle, dtype=tf.string)
+        value = tf.constant(1.0)
+        saved = r.SaveV2(prefix=name, tensor_names=["a"], shape_and_slices=[""], tensors=[value])
+        with tf.control_dependencies([saved]):
+            tf.identity(x, "y")
+    editor = tgw.edit(v1.MetaGraphDef(graph_def=graph.as_graph_def()), checkpoint=prefix)
+    with pytest.raises(NotTrusted, match="'SaveV2'"):
+        editor.session.run("y:0", FEEDS)
+    with pytest.raises(NotTrusted, match="'SaveV2'"):
+        editor.probe("y:0", FEEDS)
+    assert list(written.iterdir()) == []

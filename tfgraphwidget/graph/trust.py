@@ -124,6 +124,8 @@ class Trust:
             without bounds.
         is_fed: Whether its placeholders of texts hold what the caller feeds; False for a stored
             function that has captured a text, which its file says.
+        restores_texts: Whether a checkpoint has texts, which variables may hold in place of what
+            the graph assigns to them.
     """
 
     origin: str = "The graph"
@@ -131,6 +133,7 @@ class Trust:
     folders: tuple[Path, ...] = field(default=())
     is_file: bool = True
     is_fed: bool = True
+    restores_texts: bool = False
 
     def may_read(self, path: bytes) -> bool:
         """Whether a text file lies beside the graph, so that a table may be filled from it."""
@@ -206,6 +209,7 @@ class Effects:
         typing: Gives OpDefs and the dtypes of outputs, so that ops which call no function are
             passed over by type.
         is_fed: Whether a placeholder of texts holds what the caller feeds.
+        restores_texts: Whether variables of texts may hold what no op of the graph assigns.
     """
 
     def __init__(
@@ -217,8 +221,9 @@ class Effects:
         typing: OpTyping | None = None,
         *,
         is_fed: bool = True,
+        restores_texts: bool = False,
     ) -> None:
-        self._typing, self._is_fed = typing, is_fed
+        self._typing, self._is_fed, self._restores_texts = typing, is_fed, restores_texts
         self._graph = _Frame(nodes)
         self._function, self._functions, self._may_read = function, functions, may_read
         self._keys: dict[str, set[tuple[object, ...]]] = {}  # of the calls of each function
@@ -563,8 +568,10 @@ class Effects:
         if node.op == "StringJoin":
             return self._join_origin(frame, node, origin_of, is_run=is_run)
         if node.op == "Pack":
-            return _common(map(origin_of, node.input))
-        return None if frame.function else self._variable_origin(node.input[0], origin_of)
+            return _common(origin_of(text) for text in node.input if text[:1] != "^")
+        if frame.function or self._restores_texts:
+            return None
+        return self._variable_origin(node.input[0], origin_of)
 
     def _join_origin(
         self, frame: _Frame, node: NodeDef, origin_of: Callable[[str], _Origin], *, is_run: bool
@@ -653,6 +660,7 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
         trust.may_read,
         index.typing,
         is_fed=trust.is_fed,
+        restores_texts=trust.restores_texts,
     )
 
 
@@ -729,8 +737,8 @@ def _common(origins: Iterable[_Origin]) -> _Origin:
     values = list(origins)
     if all(value is _FROM_CALLER for value in values):
         return _FROM_CALLER if values else None
-    texts = [value for value in values if isinstance(value, tuple)]
-    return sum(texts, ()) if len(texts) == len(values) else None
+    texts = [value for value in dict.fromkeys(values) if isinstance(value, tuple)]
+    return sum(texts, ()) if len(texts) == len(set(values)) else None
 
 
 def _functions_in(value: AttrValue) -> Sequence[NameAttrList]:

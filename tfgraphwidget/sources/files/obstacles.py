@@ -84,6 +84,7 @@ class FileGraph:
             body.functions(),
             self.trust.may_read,
             body.typing,
+            restores_texts=self.trust.restores_texts,
         )
 
     @property

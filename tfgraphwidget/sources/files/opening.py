@@ -9,7 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.graph import Effects, NodeDefs, NodesByName, Trust, effect_of, types_of
+from tfgraphwidget.graph import (
+    Effects,
+    NodeDefs,
+    NodesByName,
+    Trust,
+    effect_of,
+    nodes_of_types,
+    types_of,
+)
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sentences import argument_value, leave_out
 from tfgraphwidget.sources import tf_protos
@@ -103,6 +111,7 @@ def open_message(
             table_folder if folder is None else folder,
             options,
             bound=bound_arguments(meta, folder),
+            restores_texts=_restores_texts(nodes, checkpoint, options),
         )
     body = NodeBody(
         nodes,
@@ -189,6 +198,7 @@ def trust_of(
     *,
     bound: Mapping[str, Collection[int]] = MappingProxyType({}),
     is_fed: bool = True,
+    restores_texts: bool = False,
 ) -> Trust:
     """Whether a file's ops may run: if the user trusts it, or if none of them does more than
     compute.
@@ -198,9 +208,10 @@ def trust_of(
         folder: Where the files lie that tables may be filled from; None for no file.
         bound: The arguments that the file gives functions itself; see `bound_arguments`.
         is_fed: Whether its placeholders of texts hold what the caller feeds.
+        restores_texts: Whether its variables may get texts from a checkpoint.
     """
     folders = () if folder is None else (folder,)
-    trust = Trust(where, options.trusted, folders, is_fed=is_fed)
+    trust = Trust(where, options.trusted, folders, is_fed=is_fed, restores_texts=restores_texts)
     bodies = [library.function(name).node_def for name in library.functions()]
     types = {*types_of(nodes), *(node.op for body in bodies for node in body)} - library.functions()
     if any(effect_of(op_type).is_dangerous for op_type in types):
@@ -211,12 +222,28 @@ def trust_of(
             trust.may_read,
             OpTypes(library.function),
             is_fed=is_fed,
+            restores_texts=restores_texts,
         )
         first = next(chain(effects.of_graph(unfed=True), effects.of_library(bound)), None)
         trust.is_given |= first is None
     else:
         trust.is_given = True
     return trust
+
+
+def _restores_texts(nodes: NodeDefs, checkpoint: Checkpoint | None, options: OpenOptions) -> bool:
+    """Whether a variable may get a text from a checkpoint, such as the name of a file."""
+    variables = nodes_of_types(nodes, {"VarHandleOp"})
+    if not any(node.attr["dtype"].type == tf_protos.STRING for node in variables):
+        return False
+    checkpoints = [] if checkpoint is None or checkpoint.missing() else [checkpoint]
+    if options.checkpoint is not None:
+        checkpoints.append(Checkpoint.of(options.checkpoint))
+    return any(
+        dtype == "string" and name != tf_protos.OBJECT_GRAPH
+        for each in checkpoints
+        for name, dtype in each.dtypes.items()
+    )
 
 
 def _import(file: FileGraph) -> ImportedGraph:
