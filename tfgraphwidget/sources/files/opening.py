@@ -234,7 +234,9 @@ def trust_of(
 def _restores_texts(nodes: NodeDefs, checkpoint: Checkpoint | None, options: OpenOptions) -> bool:
     """Whether a variable may get a text from a checkpoint, such as the name of a file."""
     variables = nodes_of_types(nodes, {"VarHandleOp"})
-    if not any(node.attr["dtype"].type == tf_protos.STRING for node in variables):
+    # By brackets a missing attribute would be added.
+    dtypes = (node.attr["dtype"].type for node in variables if "dtype" in node.attr)
+    if tf_protos.STRING not in dtypes:
         return False
     checkpoints = [] if checkpoint is None or checkpoint.missing() else [checkpoint]
     if options.checkpoint is not None:

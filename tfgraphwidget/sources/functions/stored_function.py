@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph import PLACEHOLDERS, Table
+from tfgraphwidget.graph import PLACEHOLDERS, Table, nodes_of_types
 from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -154,9 +154,9 @@ def open_function_message(
             None,
             options,
             is_fed=not any(
-                node.op in PLACEHOLDERS and node.attr["dtype"].type == tf_protos.STRING
-                for node in nodes
-                if node.name in function["captures"]
+                node.attr["dtype"].type == tf_protos.STRING
+                for node in nodes_of_types(nodes, PLACEHOLDERS)
+                if node.name in function["captures"] and "dtype" in node.attr
             ),
         ),
     )
