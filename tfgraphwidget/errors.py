@@ -90,12 +90,15 @@ class GraphEditError(Exception):
 
 def first_sentence(text: str) -> str:
     r"""The first sentence of what a foreign exception says, as a part of a sentence: one line
-    without a stop.
+    without a stop. What would move the cursor of a terminal is escaped: it may quote a file.
 
     >>> first_sentence("Op type not registered 'Mine'. Make sure that it is.\nMore about it:")
     "Op type not registered 'Mine'"
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in line
+    )
     sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
     if len(sentence) <= _LONGEST_QUOTE:
         return sentence

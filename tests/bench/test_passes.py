@@ -53,7 +53,7 @@ def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         own.append(time.process_time() - start)
         index = tgw.edit(graph_def)._core.index
         start = time.process_time()
-        _, (grappler,) = optimizer.optimize(index, outputs)
+        _, (grappler,) = optimizer.optimize(index, outputs, apart=False)
         peer.append(time.process_time() - start)
     note = (
         f"{own_text} grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed"

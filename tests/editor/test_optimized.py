@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
@@ -48,3 +49,15 @@ def test_a_function_is_optimized_by_its_results() -> None:
     result = editor.passes.grappler()
     assert any(each.folded for each in result.passes)
     assert "Identity" in result.editor._core.index.ids
+
+
+def test_a_file_that_ends_the_optimizer_s_process_does_not_end_this_one() -> None:
+    """TensorFlow looks for the value of each constant, and ends the process without one."""
+    graph_def = v1.GraphDef()
+    graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
+    graph_def.node.add(name="c", op="Const").attr["dtype"].type = tf.float32.as_datatype_enum
+    y = graph_def.node.add(name="y", op="Neg", input=["c"])
+    y.attr["T"].type = tf.float32.as_datatype_enum
+    editor = tgw.edit(graph_def)
+    with pytest.raises(tgw.GraphEditError, match=r"does not take the graph: .*crashed"):
+        editor.passes.grappler("y")

@@ -81,3 +81,86 @@ def test_a_saver_s_op_runs_only_when_its_file_is_fed(is_constant):
     fed = "file:0" if is_constant else "fed:0"
     assert [op.name for op in effects.of_run(["save"])] == ["save"]
     assert [op.name for op in effects.of_run(["save"], [fed])] == []
+
+
+def joined_many_times():
+    """A file whose name comes through more joins than Python may nest calls."""
+    for k in range(2000):
+        yield tf_protos.NodeDef(
+            name=f"join{k}", op="StringJoin", input=[f"join{k - 1}" if k else "file"]
+        )
+
+
+def variables_of_each_other():
+    """Variables of which each is assigned what another holds, twice."""
+    for k in range(40):
+        handle = tf_protos.NodeDef(name=f"v{k}", op="VarHandleOp")
+        handle.attr["shared_name"].s = f"v{k}".encode()
+        yield handle
+        yield tf_protos.NodeDef(name=f"join{k}", op="ReadVariableOp", input=[f"v{k}"])
+        for other in range(2):
+            source = f"join{(k + 1) % 40}"
+            yield tf_protos.NodeDef(
+                name=f"assign{k}_{other}", op="AssignVariableOp", input=[f"v{k}", source]
+            )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "last"), [(joined_many_times, "join1999"), (variables_of_each_other, "join0")]
+)
+def test_the_name_of_a_file_is_not_followed_without_end(nodes, last):
+    every = [
+        tf_protos.NodeDef(name="file", op="Placeholder"),
+        *nodes(),
+        tf_protos.NodeDef(name="save", op="SaveV2", input=[last]),
+    ]
+    effects = Effects({node.name: node for node in every}, {}.__getitem__, ())
+    assert [op.name for op in effects.of_graph()] == ["save"]
+
+
+def test_the_shards_of_a_saver_are_named_by_what_it_is_fed():
+    nodes = [
+        text("file", b"model"),
+        tf_protos.NodeDef(name="files", op="Pack", input=["file", "file", "^saved"]),
+        tf_protos.NodeDef(name="saved", op="NoOp"),
+        tf_protos.NodeDef(name="merge", op="MergeV2Checkpoints", input=["files", "file"]),
+    ]
+    effects = Effects({node.name: node for node in nodes}, {}.__getitem__, ())
+    assert list(effects.of_graph()) == []
+    assert [op.name for op in effects.of_run(["merge"], ["file:0"])] == []
+
+
+def test_each_part_of_a_list_of_files_counts():
+    nodes = [
+        tf_protos.NodeDef(name="file", op="Placeholder"),
+        text("other", b"/somewhere/model"),
+        tf_protos.NodeDef(name="files", op="Pack", input=["file", "other"]),
+        tf_protos.NodeDef(name="merge", op="MergeV2Checkpoints", input=["files", "file"]),
+    ]
+    effects = Effects({node.name: node for node in nodes}, {}.__getitem__, ())
+    assert [op.name for op in effects.of_graph()] == ["merge"]
+
+
+def test_functions_that_are_called_in_a_billion_ways_are_looked_at_in_some():
+    """Each function passes on what it was given, and the same with a constant in one place."""
+    depth, functions = 30, {}
+    for k in range(depth + 1):
+        function = functions[f"f{k}"] = tf_protos.FunctionDef()
+        function.signature.name = f"f{k}"
+        names = [f"file{i}" for i in range(depth)]
+        for name in names:
+            function.signature.input_arg.add(name=name)
+        if k == depth:
+            function.node_def.add(name="save", op="SaveV2", input=names[:1])
+        else:
+            function.node_def.append(text("own", b"model"))
+            function.node_def.add(name="same", op=f"f{k + 1}", input=names)
+            names[k] = "own:output:0"
+            function.node_def.add(name="changed", op=f"f{k + 1}", input=names)
+    names = [f"file{i}" for i in range(depth)]
+    nodes = [tf_protos.NodeDef(name=name, op="Placeholder") for name in names]
+    nodes.append(tf_protos.NodeDef(name="call", op="f0", input=names))
+    by_name = {node.name: node for node in nodes}
+    effects = Effects(by_name, functions.__getitem__, functions.keys())
+    assert {op.name for op in effects.of_graph()} == {"save"}
+    assert {name for name, _ in effects.by_op()} == {"call"}

@@ -189,7 +189,10 @@ class Side:
                 variables[index.names[op]] = name
             else:
                 proto = index.nodes[op].attr["value"].tensor
-                stored = tensor_values.tensor_array(proto, index.dtypes(op)[0], None)
+                try:
+                    stored = tensor_values.tensor_array(proto, index.dtypes(op)[0], None)
+                except (TypeError, ValueError):  # of a dtype without values, or damaged
+                    continue
                 model = self.run.source.converted_model
                 values[name] = stored if model is None else model.value(name, stored)
         for op_name, value in self.run.weights(list(variables)).items():
@@ -305,7 +308,8 @@ class Runner:
             values = self._run(self.side.index, open_names) if open_names else {}
             for name, each in names.items():
                 last = len(each.branches) - 1
-                branch = int(values[name]) if name in values else -1
+                # of a damaged graph not one number
+                branch = int(values[name]) if np.size(values.get(name, ())) == 1 else -1
                 self._branches[name] = min(branch, last)
         return self._branches[tensor]
 

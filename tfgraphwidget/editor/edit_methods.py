@@ -131,7 +131,7 @@ class Passes(ArgumentChecks):
             effects_of(core.index, trust).of_graph(),
             "TensorFlow's optimizer, which computes constants, was not run",
         )
-        graph_def, passes = runtime.measure.optimize(core.index, fetched)
+        graph_def, passes = runtime.measure.optimize(core.index, fetched, apart=trust.is_file)
         editor = type(self._editor)(open_source(graph_def, trusted=trust.is_given), core.show)
         change = difference(core.index, editor._core.index, whole_library=False)
         renamed = dict(change.renamed)

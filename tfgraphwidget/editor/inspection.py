@@ -22,7 +22,7 @@ from tfgraphwidget.graph import (
     enclosing_blocks,
     frame,
 )
-from tfgraphwidget.naming import count_text, split_tensor
+from tfgraphwidget.naming import count_text, escape, split_tensor
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import (
@@ -260,7 +260,9 @@ class Inspection:
         lines = (
             f"    {row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows
         )
-        return "\n".join((self.name, *lines))
+        # A terminal obeys the control characters that a file's names and texts may have.
+        text = "\n".join((self.name, *lines))
+        return "\n".join(map(escape, text.split("\n")))
 
     def _repr_html_(self) -> str:
         cell = "<td style='text-align:left'>{}</td>"

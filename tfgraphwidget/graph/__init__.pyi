@@ -282,6 +282,7 @@ from .subgraph import Part as Part
 from .table import COLUMNS as COLUMNS
 from .table import frame as frame
 from .table import rows as rows
+from .tensor_values import stored_texts as stored_texts
 from .tensors import OUTPUT_SHAPES as OUTPUT_SHAPES
 from .tensors import DerivedTyping as DerivedTyping
 from .tensors import ReshapedTyping as ReshapedTyping

@@ -983,5 +983,8 @@ def _is_zero(node: NodeDef) -> bool:
     value = _value_of(node) if node.op in CONSTANTS else None
     if value is None:
         return False
-    number: object = tensor_array(value, dtype_name(value, "dtype", value.dtype)).tolist()
+    try:
+        number: object = tensor_array(value, dtype_name(value, "dtype", value.dtype)).tolist()
+    except (TypeError, ValueError):  # of a dtype without values, or damaged
+        return False
     return number == 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from tfgraphwidget.errors import GraphEditError
@@ -34,6 +35,10 @@ from tfgraphwidget.naming import as_input, split_input, take_free_name
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
 
+# Ops of a graph without calls, or of a body. More are allowed only up to so many times those that
+# there are with calls: thirty functions of which each calls the next one twice have a billion.
+MAX_OPS = 200_000
+MAX_GROWTH = 10
 _PARALLEL_ITERATIONS = 10  # iterations; the default of tf.while_loop
 _TRACES = ("_gradient_op_type", "_class", "_output_shapes")
 """Attributes of an op of a function that name what is in that function only, or that hold for the
@@ -171,6 +176,20 @@ class _Flattening:
         finally:
             self._open.remove(name)
 
+    def _check_size(self, call: NodeDef, size: int) -> None:
+        """Raise GraphEditError if inlining a call makes a graph or a body of too many ops."""
+        if size > MAX_OPS and size > MAX_GROWTH * self._ops_before:
+            raise GraphEditError(
+                f"Op {call.name!r} is one of calls in calls that lead to over {MAX_OPS:,} ops, too "
+                "many to inline; " + in_cell("freeze without inline=True, save with inline=False.")
+            )
+
+    @cached_property
+    def _ops_before(self) -> int:
+        """How many ops the graph and its functions have with the calls."""
+        names = (*self._index.functions, *self._new)
+        return len(self._index) + sum(len(self._function(name).node_def) for name in names)
+
     def _flat_function(self, name: str) -> FunctionDef:
         """A function whose body has no calls: itself, or with calls inlined as they are added."""
         if self._only is not None:
@@ -232,6 +251,7 @@ class _Flattening:
             name, colon, port = text.partition(":")
             return [read[name]] if name in read else [f"{renamed[name]}{colon}{port}"]
 
+        self._check_size(call, len(body.node_def) + len(function.node_def))
         for node in function.node_def:
             inner = _copy_for_call(node, call.attr)
             inner.name, inner.device = renamed[node.name], node.device or call.device
@@ -376,6 +396,7 @@ class _Flattening:
                 return [f"^{renamed[name]}"]
             return list(anchor) or [f"^{split_input(read[name])[0]}"]
 
+        self._check_size(call, len(self._nodes) + len(function.node_def))
         for node in function.node_def:
             inner = _copy_for_call(node, call.attr)
             inner.name, inner.device = renamed[node.name], node.device or call.device

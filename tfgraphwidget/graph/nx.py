@@ -128,9 +128,12 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     of_nodes = (attributes for _, attributes in graph.nodes(data=True))
     of_edges = (attributes for _, _, attributes in graph.edges(data=True))
     for attributes in chain([graph.graph], of_nodes, of_edges):
-        for key, value in attributes.items():
-            if isinstance(value, str):
-                attributes[key] = _printable(value)
+        entries = {
+            _printable(key): _printable(value) if isinstance(value, str) else value
+            for key, value in attributes.items()
+        }
+        attributes.clear()
+        attributes.update(entries)
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
     tell("Writing GraphML")

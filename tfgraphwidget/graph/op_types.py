@@ -404,7 +404,9 @@ HANDLE_DTYPES = frozenset({"resource", "variant"})
 # They give the next element of a dataset.
 ITERATOR_READS = frozenset({"IteratorGetNext", "IteratorGetNextSync"})
 # They hand the name of a file on, by their first input.
-FILENAME_CARRIERS = frozenset({"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"})
+FILENAME_CARRIERS = frozenset({"ExpandDims", "Reshape", "ShardedFilename", "StopGradient"})
+# The same for several files, or for one whose name has several parts.
+FILENAME_COMBINERS = frozenset({"Pack", "ReadVariableOp", "StringJoin"})
 # They take the handle of a variable and assign nothing to it.
 VARIABLE_LOOKS = frozenset({"ReadVariableOp", "VarIsInitializedOp", "VariableShape"})
 SELECTS = frozenset({"Select", "SelectV2"})

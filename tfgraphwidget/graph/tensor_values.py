@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -59,6 +61,7 @@ def numpy_dtype(name: str) -> np.dtype:
     raise TypeError(f"Values of dtype {name or 'unknown'!r} have no numpy array.")
 
 
+_LENGTH_BITS = 28  # of a text's length, below those of the last byte that it may have
 LARGEST_REPEATED = 256 << 20
 """Bytes up to which a value is repeated: a file of a hundred bytes can claim any number of
 elements.
@@ -89,8 +92,13 @@ def tensor_array(
     shape = [dimension.size for dimension in proto.tensor_shape.dim]
     if any(size < 0 for size in shape):
         raise ValueError(f"A value of shape {shape} has no elements.")
-    number = int(np.prod(shape, dtype=np.int64))
+    number = math.prod(shape)  # which has no largest integer, as numpy's has
     dtype = numpy_dtype(name)
+    if proto.tensor_content and name == "string":
+        texts = stored_texts(proto)
+        if texts is None:
+            raise ValueError("The lengths of its texts are not those of what is stored.")
+        return np.array(texts, dtype=object).reshape(shape)
     if proto.tensor_content:
         return np.frombuffer(proto.tensor_content, dtype=dtype).copy().reshape(shape)
     if largest is not None and number * dtype.itemsize > largest:
@@ -107,6 +115,45 @@ def tensor_array(
     if values.size != number:
         values = np.pad(values, (0, number - values.size), "edge")
     return values.reshape(shape)
+
+
+def stored_texts(proto: TensorProto) -> tuple[bytes, ...] | None:
+    r"""The texts that a TensorProto of dtype string stores; None where it does not say where each
+    of them begins.
+
+    Where it has `tensor_content`, TensorFlow reads that and not `string_val`: the length of each
+    text, then the texts.
+
+    Example:
+        >>> from tfgraphwidget.sources import tf_protos
+        >>> tensor = tf_protos.AttrValue().tensor
+        >>> tensor.string_val.append(b"unread")
+        >>> tensor.tensor_shape.dim.add().size = 2
+        >>> tensor.tensor_content = b"\x01\x03atwo"
+        >>> stored_texts(tensor)
+        (b'a', b'two')
+    """
+    content = proto.tensor_content
+    if not content:
+        return tuple(proto.string_val)
+    lengths: list[int] = []
+    at = 0
+    for _ in range(min(math.prod(each.size for each in proto.tensor_shape.dim), len(content))):
+        length = shift = 0
+        while True:
+            if at == len(content) or shift > _LENGTH_BITS:
+                return None
+            byte = content[at]
+            at += 1
+            length |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        lengths.append(length)
+    offsets = list(accumulate(lengths, initial=at))
+    if offsets[-1] != len(content):
+        return None
+    return tuple(content[start:end] for start, end in pairwise(offsets))
 
 
 def _stored_values(proto: TensorProto, name: str, dtype: np.dtype) -> np.ndarray:

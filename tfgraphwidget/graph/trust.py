@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -31,6 +33,7 @@ from tfgraphwidget.graph.op_types import (
     BRANCHES,
     CONSTANTS,
     FILENAME_CARRIERS,
+    FILENAME_COMBINERS,
     FUNCTION_CALLS,
     IDENTITY,
     PLACEHOLDERS,
@@ -39,6 +42,7 @@ from tfgraphwidget.graph.op_types import (
     TABLE_FILE_INITIALIZERS,
     VARIABLE_LOOKS,
 )
+from tfgraphwidget.graph.tensor_values import stored_texts
 from tfgraphwidget.graph.tensors import OpTyping
 from tfgraphwidget.naming import (
     HOW_TO_TRUST,
@@ -47,10 +51,13 @@ from tfgraphwidget.naming import (
     split_tensor,
     text_attribute,
 )
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
-MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
+MAX_HOPS = 64  # ops that are asked for the name of a file that an op takes; a Saver has four
+# Ways to call one function, by the texts that it is given. A chain of thirty functions of which
+# each calls the next one in two ways has a billion.
+MAX_CALLS = 64
 # The inputs of a Saver's ops that name files.
 _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "MergeV2Checkpoints": (0, 1),
@@ -64,6 +71,10 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
 # Ops that hand the name of a file on, by their first input: to a Saver the name is given once for
 # all shards.
 _HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS | PLACEHOLDERS
+# It runs the function that the file registers as the gradient of another, which no op names.
+_GRADIENT_OF_CALL = "SymbolicGradient"
+# TensorFlow's optimizer may exchange functions of which this attribute is the same for each other.
+_IMPLEMENTS = "api_implements"
 # The file that a Saver names in its graph, to feed another in its place with each call.
 _SAVER_DEFAULT = (b"model",)
 # Calls whose inputs, from this one on, are the arguments of the function in order; those of a loop
@@ -111,12 +122,18 @@ class Trust:
             hash tables unasked.
         is_file: Whether the graph was read from a file or a message: what it computes may be
             without bounds.
+        is_fed: Whether its placeholders of texts hold what the caller feeds; False for a stored
+            function that has captured a text, which its file says.
+        restores_texts: Whether a checkpoint has texts, which variables may hold in place of what
+            the graph assigns to them.
     """
 
     origin: str = "The graph"
     is_given: bool = False
     folders: tuple[Path, ...] = field(default=())
     is_file: bool = True
+    is_fed: bool = True
+    restores_texts: bool = False
 
     def may_read(self, path: bytes) -> bool:
         """Whether a text file lies beside the graph, so that a table may be filled from it."""
@@ -173,6 +190,14 @@ class _Frame:
     root: str = ""
 
 
+class _Call(NamedTuple):
+    """A function, and the arguments with which an op calls it; equal calls have the same key."""
+
+    name: str
+    arguments: Mapping[str, _Origin]
+    key: tuple[object, ...]
+
+
 class Effects:
     """Finds the ops of a graph that do more than compute.
 
@@ -183,6 +208,8 @@ class Effects:
         may_read: Whether a table may be filled from the text file of that path without asking.
         typing: Gives OpDefs and the dtypes of outputs, so that ops which call no function are
             passed over by type.
+        is_fed: Whether a placeholder of texts holds what the caller feeds.
+        restores_texts: Whether variables of texts may hold what no op of the graph assigns.
     """
 
     def __init__(
@@ -192,10 +219,14 @@ class Effects:
         functions: Collection[str],
         may_read: Callable[[bytes], bool] = lambda _: False,
         typing: OpTyping | None = None,
+        *,
+        is_fed: bool = True,
+        restores_texts: bool = False,
     ) -> None:
-        self._typing = typing
+        self._typing, self._is_fed, self._restores_texts = typing, is_fed, restores_texts
         self._graph = _Frame(nodes)
         self._function, self._functions, self._may_read = function, functions, may_read
+        self._keys: dict[str, set[tuple[object, ...]]] = {}  # of the calls of each function
 
     def of_graph(self, *, unfed: bool = False) -> Iterator[EffectiveOp]:
         """The ops of the graph and of the functions that it calls, in order; not a Saver's, which
@@ -231,20 +262,32 @@ class Effects:
             name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)
             ops = [EffectiveOp(name, node.op, effect, "", name)] if effect.is_dangerous else []
-            for function in self._callees(node):
-                arguments, key = self._call(self._graph, node, function, (), is_run=False)
+            for call in self._calls(self._graph, node, (), is_run=False):
+                key = call.key
                 if key not in inside:
-                    body = self._body(self._graph, node, function, arguments)
+                    body = self._body(self._graph, node, call)
                     inside[key] = tuple(self._look_in([body], {key}, (), is_run=False))
                 ops += (op._replace(root=name) for op in inside[key])
             if ops:
                 yield name, tuple(dict.fromkeys(ops))
 
-    def of_library(self) -> Iterator[EffectiveOp]:
-        """The ops of all functions, called or not; arguments are what a caller gives."""
+    def of_library(
+        self, bound: Mapping[str, Collection[int]] = MappingProxyType({})
+    ) -> Iterator[EffectiveOp]:
+        """The ops of all functions, called or not; arguments are what a caller gives.
+
+        Args:
+            bound: The arguments that the file itself gives functions as it is loaded, by their
+                numbers from the end: -1 for the last.
+        """
         for name in sorted(self._functions):
             definition = self._function(name)
-            arguments = {argument.name: _FROM_CALLER for argument in definition.signature.input_arg}
+            arguments: dict[str, _Origin] = {
+                argument.name: _FROM_CALLER for argument in definition.signature.input_arg
+            }
+            for number in bound.get(name, ()):
+                if -number <= len(arguments):
+                    arguments[definition.signature.input_arg[number].name] = None
             frame = _Frame({node.name: node for node in definition.node_def}, name, arguments)
             for node in definition.node_def:
                 effect = self._effect(frame, node, frozenset(), is_run=False)
@@ -361,33 +404,71 @@ class Effects:
                     yield EffectiveOp(
                         node.name, node.op, effect, frame.function, frame.root or node.name
                     )
-                for name in self._callees(node):
-                    arguments, key = self._call(frame, node, name, fed, is_run=is_run)
-                    if key not in visited:
-                        visited.add(key)
-                        frames.append(self._body(frame, node, name, arguments))
+                for call in self._calls(frame, node, fed, is_run=is_run):
+                    if call.key not in visited:
+                        visited.add(call.key)
+                        frames.append(self._body(frame, node, call))
 
-    def _call(
-        self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
-    ) -> tuple[dict[str, _Origin], tuple[object, ...]]:
-        """The arguments with which an op calls a function; and a key, the same for equal calls."""
-        arguments = self._arguments(frame, node, name, fed, is_run=is_run)
-        key = (
-            name,
-            *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)),
-        )
-        return arguments, key + tuple(
-            sorted(key for key, value in arguments.items() if value is _FROM_CALLER)
-        )
+    def _calls(
+        self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
+    ) -> Iterator[_Call]:
+        """The functions that an op runs, or that may run in the place of one or by its name."""
+        callees = dict.fromkeys(self._callees(node))
+        for name in callees:
+            arguments = self._arguments(frame, node, name, fed, is_run=is_run)
+            texts = ((key, value) for key, value in arguments.items() if isinstance(value, tuple))
+            fed_names = (key for key, value in arguments.items() if value is _FROM_CALLER)
+            key = (name, *sorted(texts), *sorted(fed_names))
+            keys = self._keys.setdefault(name, set())
+            if key not in keys and len(keys) >= MAX_CALLS:
+                arguments, key = {}, (name,)
+            keys.add(key)
+            yield _Call(name, arguments, key)
+        for name in self._hidden_callees(node, callees):
+            yield _Call(name, {}, (name,))
 
-    def _body(
-        self, frame: _Frame, node: NodeDef, name: str, arguments: Mapping[str, _Origin]
-    ) -> tuple[_Frame, Iterable[NodeDef]]:
+    def _body(self, frame: _Frame, node: NodeDef, call: _Call) -> tuple[_Frame, Iterable[NodeDef]]:
         """A function as an op calls it, and the ops in it."""
-        body = self._function(name).node_def
-        return _Frame(
-            {each.name: each for each in body}, name, arguments, frame.root or node.name
-        ), body
+        body = self._function(call.name).node_def
+        nodes = {each.name: each for each in body}
+        return _Frame(nodes, call.name, call.arguments, frame.root or node.name), body
+
+    def _hidden_callees(self, node: NodeDef, callees: Collection[str]) -> Iterator[str]:
+        """The functions that may run when an op calls others, though it does not name them itself:
+        those that it hands to these as attributes, those that stand in for them, and gradients.
+        """
+        if not callees:
+            return
+        if node.op == _GRADIENT_OF_CALL:
+            yield from self._functions
+            return
+        handed_on = chain.from_iterable(map(_functions_in, node.attr.values()))
+        values = chain.from_iterable(function.attr.values() for function in handed_on)
+        stack = [*_names_in(values), *chain.from_iterable(map(self._with_function, callees))]
+        reached: set[str] = set()
+        while stack:
+            name = stack.pop()
+            if name in self._functions and name not in reached:
+                reached.add(name)
+                stack += self._with_function(name)
+                yield name
+
+    def _with_function(self, name: str) -> list[str]:
+        """The functions that may run when that one does and are not in its body: those that its
+        attributes are by default, and those that stand in for it.
+        """
+        definition = self._function(name)
+        defaults = _names_in(attr.default_value for attr in definition.signature.attr)
+        return [*defaults, *self._stand_ins.get(_interface(definition), ())]
+
+    @cached_property
+    def _stand_ins(self) -> Mapping[bytes, list[str]]:
+        """The functions that may stand in for each other, by what they say to implement."""
+        by_interface: dict[bytes, list[str]] = {}
+        for name in self._functions:
+            if interface := _interface(self._function(name)):
+                by_interface.setdefault(interface, []).append(name)
+        return by_interface
 
     def _callees(self, node: NodeDef) -> Iterator[str]:
         """The functions that an op calls, by its attributes or as its type."""
@@ -395,12 +476,9 @@ class Effects:
             return
         if node.op in self._functions:
             yield node.op
-        for value in node.attr.values():
-            kind = value.WhichOneof("value")
-            called = [value.func] if kind == "func" else value.list.func if kind == "list" else ()
-            for function in called:
-                if function.name in self._functions:
-                    yield function.name
+        for function in chain.from_iterable(map(_functions_in, node.attr.values())):
+            if function.name in self._functions:
+                yield function.name
 
     def _arguments(
         self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
@@ -451,9 +529,18 @@ class Effects:
         """Whether a file is the caller's, or will be when a Saver uses it."""
         return origin is _FROM_CALLER or (not is_run and origin == _SAVER_DEFAULT)
 
-    def _origin(self, frame: _Frame, text: str, fed: Collection[str], *, is_run: bool) -> _Origin:
-        """What a tensor of texts holds."""
-        for _ in range(MAX_HOPS):
+    def _origin(
+        self,
+        frame: _Frame,
+        text: str,
+        fed: Collection[str],
+        *,
+        is_run: bool,
+        budget: Iterator[int] | None = None,
+    ) -> _Origin:
+        """What a tensor of texts holds; None once as many ops as `budget` has were asked."""
+        budget = iter(range(MAX_HOPS)) if budget is None else budget
+        for _ in budget:
             name, port = _end(text)
             if not frame.function and f"{name}:{port}" in fed:
                 return _FROM_CALLER
@@ -463,24 +550,35 @@ class Effects:
             if node is None:
                 return None
             if node.op in CONSTANTS:
-                return tuple(node.attr["value"].tensor.string_val)
+                return stored_texts(node.attr["value"].tensor)
             if node.op in PLACEHOLDERS and not node.input:
-                return _FROM_CALLER
-            if node.op == "StringJoin":
-                return self._join_origin(frame, node, fed, is_run=is_run)
-            if node.op == "ReadVariableOp" and not frame.function:
-                return self._variable_origin(node.input[0], fed, is_run=is_run)
+                return _FROM_CALLER if self._is_fed or frame.function else None
+            origin = partial(self._origin, frame, fed=fed, is_run=is_run, budget=budget)
+            if node.op in FILENAME_COMBINERS:
+                return self._origin_of_several(frame, node, origin, is_run=is_run)
             if node.op not in _HANDS_NAME_ON or not node.input:
                 return None
             text = node.input[0]
         return None
 
+    def _origin_of_several(
+        self, frame: _Frame, node: NodeDef, origin_of: Callable[[str], _Origin], *, is_run: bool
+    ) -> _Origin:
+        """What an op hands on that joins, packs, or reads what several ops may give."""
+        if node.op == "StringJoin":
+            return self._join_origin(frame, node, origin_of, is_run=is_run)
+        if node.op == "Pack":
+            return _common(origin_of(text) for text in node.input if text[:1] != "^")
+        if frame.function or self._restores_texts:
+            return None
+        return self._variable_origin(node.input[0], origin_of)
+
     def _join_origin(
-        self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool
+        self, frame: _Frame, node: NodeDef, origin_of: Callable[[str], _Origin], *, is_run: bool
     ) -> _Origin:
         """The name of a Saver's file after the caller's; None for one in another folder."""
         first, *others = [text for text in node.input if text[:1] != "^"]
-        origin = self._origin(frame, first, fed, is_run=is_run)
+        origin = origin_of(first)
         if not self._is_a_saver_s(origin, is_run=is_run):
             return None
         if b"." in text_attribute(node, "separator"):
@@ -491,7 +589,7 @@ class Effects:
                 return None
         return origin
 
-    def _variable_origin(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
+    def _variable_origin(self, handle: str, origin_of: Callable[[str], _Origin]) -> _Origin:
         """What a variable of texts holds that only the graph assigns to: a SavedModel's paths."""
         values: list[_Origin] = []
         consumers = self._consumers_of_variable(_end(handle)[0])
@@ -499,13 +597,10 @@ class Effects:
             return None
         for node in consumers:
             if node.op == "AssignVariableOp" and len(node.input) > 1:
-                values.append(self._origin(self._graph, node.input[1], fed, is_run=is_run))
+                values.append(origin_of(node.input[1]))
             elif node.op not in VARIABLE_LOOKS:
                 return None
-        if all(value is _FROM_CALLER for value in values):
-            return _FROM_CALLER if values else None
-        texts = [value for value in values if isinstance(value, tuple)]
-        return sum(texts, ()) if len(texts) == len(values) else None
+        return _common(values)
 
     def _consumers_of_variable(self, handle: str) -> list[NodeDef] | None:
         """The ops that take a variable's handle; None if others may reach it by shared name."""
@@ -531,13 +626,16 @@ class Effects:
         if node is None or node.op not in CONSTANTS | SELECTS:
             return None
         if node.op in CONSTANTS:
-            return tuple(node.attr["value"].tensor.string_val)
+            return stored_texts(node.attr["value"].tensor)
         texts: list[bytes] = []
         for each in node.input[1:3]:
             choice = frame.nodes.get(_end(each)[0])
             if choice is None or choice.op not in CONSTANTS:
                 return None
-            texts += choice.attr["value"].tensor.string_val
+            chosen = stored_texts(choice.attr["value"].tensor)
+            if chosen is None:
+                return None
+            texts += chosen
         return tuple(texts)
 
 
@@ -555,7 +653,15 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
     nodes, functions = (
         (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
     )
-    return Effects(nodes, index.extras.function, functions, trust.may_read, index.typing)
+    return Effects(
+        nodes,
+        index.extras.function,
+        functions,
+        trust.may_read,
+        index.typing,
+        is_fed=trust.is_fed,
+        restores_texts=trust.restores_texts,
+    )
 
 
 def effects_of_nodes(
@@ -622,6 +728,37 @@ def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
     return UntrustedOps(
         by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total
     )
+
+
+def _common(origins: Iterable[_Origin]) -> _Origin:
+    """What several tensors of texts hold together; None if one of them is computed, or there is
+    none.
+    """
+    values = list(origins)
+    if all(value is _FROM_CALLER for value in values):
+        return _FROM_CALLER if values else None
+    texts = [value for value in dict.fromkeys(values) if isinstance(value, tuple)]
+    return sum(texts, ()) if len(texts) == len(set(values)) else None
+
+
+def _functions_in(value: AttrValue) -> Sequence[NameAttrList]:
+    """The functions that an attribute names."""
+    kind = value.WhichOneof("value")
+    return [value.func] if kind == "func" else value.list.func if kind == "list" else ()
+
+
+def _names_in(values: Iterable[AttrValue]) -> Iterator[str]:
+    """The names of the functions in attributes, and in the attributes of these functions."""
+    stack = list(values)
+    while stack:
+        for function in _functions_in(stack.pop()):
+            yield function.name
+            stack += function.attr.values()
+
+
+def _interface(function: FunctionDef) -> bytes:
+    """What a function says to implement, so that others may stand in for it; b"" for nothing."""
+    return function.attr[_IMPLEMENTS].s if _IMPLEMENTS in function.attr else b""
 
 
 def _end(text: str) -> tuple[str, int]:

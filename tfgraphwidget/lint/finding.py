@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 from tfgraphwidget.edits import Command
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import escape, names_text
 
 Severity = Literal["error", "warning"]
 _MOST_NAMES = 3  # ops that a finding names
@@ -43,7 +43,7 @@ class Finding:
         }
 
     def __str__(self) -> str:
-        text = f"{self.severity} {self.code}: {self.sentence}"
+        text = f"{self.severity} {self.code}: {escape(self.sentence)}"
         if self.ops:
             more = ", …" if len(self.ops) > _MOST_NAMES else ""
             text += f" ({names_text(self.ops[:_MOST_NAMES])}{more})"
@@ -66,8 +66,12 @@ class Report:
     @property
     def fixes(self) -> tuple[Command, ...]:
         """The commands that fix findings, each once."""
+        # By their code, since a command that sets an attribute may hold a list.
         fixes = (finding.fix for finding in self.findings if finding.fix is not None)
-        return tuple(dict.fromkeys(fixes))
+        by_code: dict[str, Command] = {}
+        for fix in fixes:
+            by_code.setdefault(fix.code(), fix)
+        return tuple(by_code.values())
 
     @property
     def ops(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from tfgraphwidget.edits import (
     track_boundary,
     waiting_notes,
 )
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable, UnknownName
 from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
@@ -395,11 +395,13 @@ class CalleeContext(SourceContext):
         shapes: Sequence[Shape] = (),
     ) -> None:
         node = caller.nodes[caller.ids[op]]
-        name = next(
-            called.function
-            for called in called_functions(node, caller.functions)
-            if called.label == label
-        )
+        callees = called_functions(node, caller.functions)
+        name = next((called.function for called in callees if called.label == label), "")
+        if not name:
+            raise UnknownName(
+                f"Op {op!r} calls no function of the graph as its {label!r}; set that attribute to "
+                "one."
+            )
         self._definition = caller.extras.function(name)
         node_body = open_function(name, body, caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}

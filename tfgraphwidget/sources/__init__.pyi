@@ -52,6 +52,7 @@ from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.importing import write_checkpoint as write_checkpoint
+from .files.object_graph import bound_arguments as bound_arguments
 from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
@@ -95,6 +96,7 @@ from .inference.call_depth import endless_functions as endless_functions
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes
 from .inference.dtypes import dtype_name as dtype_name
+from .inference.importable import why_not_imported as why_not_imported
 from .inference.shape_functions import ShapeMismatch as ShapeMismatch
 from .inference.shape_functions import output_shapes as output_shapes
 from .inference.shape_functions import shape_from_proto as shape_from_proto

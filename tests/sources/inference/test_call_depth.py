@@ -4,17 +4,21 @@ left of a graph.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
+import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.sources.conftest import Affine, facts, index_of, node
-from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.sources import open_function, open_source
+from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.sources import body_index, open_function, open_source
+from tfgraphwidget.sources.node_body import GraphDefLibrary
 
 
 def of_type(dtype: tf.DType) -> v1.AttrValue:
@@ -78,8 +82,61 @@ def test_calls_that_do_not_end_can_be_looked_at_and_not_run(
 
 def test_calls_that_double_at_each_level_are_not_followed_to_their_end() -> None:
     functions = [calling(f"f{k}", f"f{k + 1}", f"f{k + 1}") for k in range(60)]
-    index = index_of(open_source(graph_of(*functions, calling("f60"))).body)
+    source = open_source(graph_of(*functions, calling("f60")))
+    index = index_of(source.body)
     assert index.shape(index.op("plain"), 0) == (2, 3)
+    with pytest.raises(NotRunnable, match=r"leads to too many ops, .* with a loop in its place"):
+        source.live()  # TensorFlow would follow them, and Ctrl-C not stop it
+
+
+def test_doubling_calls_are_neither_run_apart_nor_loaded_nor_inlined() -> None:
+    functions = [calling(f"f{k}", f"f{k + 1}", f"f{k + 1}") for k in range(40)]
+    editor = tgw.edit(graph_of(*functions, calling("f40")))
+    feeds = {"x": np.ones((2, 3), np.float32)}
+    for call in (
+        lambda: editor.probe("call", feeds),
+        lambda: editor.compare(feeds, graph_of(calling("f0")), "call"),
+    ):
+        with pytest.raises(GraphEditError, match="leads to too many ops"):
+            call()
+    with pytest.raises(GraphEditError, match="leads to too many ops"):
+        editor.extract(["x:0"], ["call:0"]).to_function()
+
+
+def test_doubling_calls_are_not_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.graph.flattening.MAX_OPS", 1000)
+    functions = [calling(f"f{k}", f"f{k + 1}", f"f{k + 1}") for k in range(40)]
+    editor = tgw.edit(graph_of(*functions, calling("f40")))
+    with pytest.raises(GraphEditError, match=r"over 1,000 ops, too many to inline; .*inline=True"):
+        editor.freeze("call", inline=True)
+    assert editor.history.done == ()
+
+
+def test_a_name_is_asked_for_once_however_deep_calls_are_nested() -> None:
+    """The library of a body asks that of the body around."""
+    depth = 12
+    functions = [calling(f"f{k}", f"f{k + 1}") for k in range(depth)]
+    outermost: Any = open_source(graph_of(*functions, calling(f"f{depth}"))).body
+    asked: list[str] = []
+
+    class Library(GraphDefLibrary):
+        """The outermost library, which notes what it is asked for."""
+
+        def function(self, name: str) -> function_pb2.FunctionDef:
+            asked.append(name)
+            return super().function(name)
+
+    library = Library(outermost.library.graph_def, outermost.library.by_name)
+    body = replace(outermost, library=library)
+    call = "call"
+    for k in range(depth):
+        index = body_index(body)
+        body = open_function(f"f{k}", body, index, index.op(call))
+        call = "call0"
+    asked.clear()
+    with pytest.raises(KeyError):
+        body.function("Neg")
+    assert asked == ["Neg"]
 
 
 def test_a_function_that_is_passed_the_one_it_calls_is_not_followed() -> None:

@@ -49,6 +49,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     all_variables,
     needed_ops,
+    stored_texts,
 )
 from tfgraphwidget.naming import last_part, names_text, split_tensor
 from tfgraphwidget.runtime.live import COLLECTIONS, proto_of
@@ -125,7 +126,8 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
         if index.types[i] == "RestoreV2":
             names = index.nodes[index.input_lists[i][1]]
             keys.update(
-                name.decode(errors="replace") for name in names.attr["value"].tensor.string_val
+                name.decode(errors="replace")
+                for name in stored_texts(names.attr["value"].tensor) or ()
             )
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 

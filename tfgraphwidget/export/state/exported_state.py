@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     needed_ops,
     of_type,
     own_ops,
+    stored_texts,
     variables_among,
 )
 from tfgraphwidget.naming import HOW_TO_TRUST, names_text, take_free_name
@@ -255,11 +256,7 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
 
 
 def _path(node: NodeDef) -> str | None:
-    if (
-        node.op not in CONSTANTS
-        or "value" not in node.attr
-        or len(node.attr["value"].tensor.string_val) != 1
-    ):
+    if node.op not in CONSTANTS or "value" not in node.attr:
         return None
-    path: bytes = node.attr["value"].tensor.string_val[0]
-    return path.decode(errors="surrogateescape")
+    texts = stored_texts(node.attr["value"].tensor)
+    return texts[0].decode(errors="surrogateescape") if texts and len(texts) == 1 else None

@@ -21,7 +21,13 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, JobFailed, RemoteContext, exact_config
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import error_text, open_session, tensor_names, tf_protos
+from tfgraphwidget.sources import (
+    bound_arguments,
+    error_text,
+    open_session,
+    tensor_names,
+    tf_protos,
+)
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import Tensor, TensorCompatible
@@ -306,7 +312,8 @@ def _functions_have_effects(path: Path, trust: Trust) -> bool:
         }
         nodes = NodesByName(meta.graph_def.node)
         effects = Effects(nodes, functions.__getitem__, functions.keys(), beside.may_read)
-        if next(chain(effects.of_graph(), effects.of_library()), None) is not None:
+        bound = bound_arguments(meta, path)
+        if next(chain(effects.of_graph(), effects.of_library(bound)), None) is not None:
             return True
     return False
 

@@ -4,6 +4,7 @@ user.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ _WAYS = (
     (2, 2, "random"), (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (16, 1, "random"),
     (64, 4, "random"), (0, 1, "zeros"),
 )  # fmt: skip
+
+
+# Of one made-up value, a gigabyte: a file of some bytes can say that it takes any number.
+MAX_ELEMENTS = 1 << 27
 
 
 class InputSpec(NamedTuple):
@@ -39,14 +44,13 @@ def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
 
 def no_value_for(specs: Iterable[InputSpec]) -> str:
     """Why no values can be made up, for a sentence; "" if they can."""
-    handles = ((key, dtype.name) for key, dtype, _ in specs if dtype in {tf.resource, tf.variant})
-    return next(
-        (
-            f"{key!r} is a handle, of dtype {dtype}, and has no value in Python"
-            for key, dtype in handles
-        ),
-        "",
-    )
+    for key, dtype, shape in specs:
+        if dtype in {tf.resource, tf.variant}:
+            return f"{key!r} is a handle, of dtype {dtype.name}, and has no value in Python"
+        elements = math.prod(_sizes(shape, 1, 1))
+        if elements > MAX_ELEMENTS:
+            return f"{key!r} has {elements:,} elements, too many for a value that is made up"
+    return ""
 
 
 def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:

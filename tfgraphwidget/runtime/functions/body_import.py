@@ -19,7 +19,7 @@ from tfgraphwidget.graph import FUNCTION_CALLS
 from tfgraphwidget.messages import copy_of
 from tfgraphwidget.naming import colocate, colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, register_refusal, tensors_of
-from tfgraphwidget.sources import CaptureInfo, tf_protos
+from tfgraphwidget.sources import CaptureInfo, error_text, tf_protos, why_not_imported
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     attach_body_graphs,
@@ -97,6 +97,12 @@ def load_with_gradients(
     Raises:
         NotClonable: A function calls itself, or TensorFlow cannot load it.
     """
+    why = why_not_imported((), functions)
+    if why:
+        raise NotClonable(
+            f"TensorFlow cannot load the functions that the part calls: {why}; choose boundaries "
+            "that leave the call out."
+        )
     library = tf_protos.FunctionDefLibrary(function=functions.values())
     gradient_names = {
         (name, op): new_gradient_name() for name, item in gradients.items() for op in item
@@ -112,10 +118,10 @@ def load_with_gradients(
                 _refuse_gradient(node, function.signature.name)
     try:
         functions_by_name = load_functions(library)
-    except ValueError as error:
+    except (ValueError, tf.errors.OpError) as error:
         raise NotClonable(
-            f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose "
-            "boundaries that leave the call out."
+            "TensorFlow cannot load the functions that the part calls: "
+            f"{error_text(error)[:200]}; choose boundaries that leave the call out."
         ) from error
 
     def find(op: tf.Operation, name: str) -> Tensor:

@@ -19,7 +19,13 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.clone import with_lasting_names
 from tfgraphwidget.edits.rewrite import Spec
-from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing, WrongType
+from tfgraphwidget.errors import (
+    GraphEditError,
+    SessionRefused,
+    TensorFlowMissing,
+    WrongType,
+    reason_of,
+)
 from tfgraphwidget.graph import (
     TABLE_FILLS,
     GraphIndex,
@@ -205,10 +211,16 @@ def _traced_graph(
 
 
 def _placeholders(specs: Sequence[tuple[str, Shape]]) -> list[Tensor]:
-    return [
-        tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
-        for k, (dtype, shape) in enumerate(specs)
-    ]
+    try:
+        return [
+            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}")
+            for k, (dtype, shape) in enumerate(specs)
+        ]
+    except ValueError as error:  # more elements than there are numbers
+        raise GraphEditError(
+            f"TensorFlow makes no tensor like those that the function is to take: "
+            f"{reason_of(error)}; choose others."
+        ) from error
 
 
 def trace_gradient(

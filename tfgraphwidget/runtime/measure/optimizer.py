@@ -12,10 +12,11 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex, called_definitions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table
+from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, JobFailed
 from tfgraphwidget.sources import endless_functions, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import optimize_graph
-from tfgraphwidget.tf_types import GraphDef, NodeDef
+from tfgraphwidget.tf_types import ConfigProto, GraphDef, MetaGraphDef, NodeDef
 
 PASSES = (
     *("function", "common_subgraph_elimination", "constfold", "shape", "arithmetic", "dependency"),
@@ -84,11 +85,16 @@ class OptimizedGraph:
 
 @wrap_tf_errors("optimize the graph")
 def optimize(
-    index: GraphIndex, outputs: Sequence[str]
+    index: GraphIndex, outputs: Sequence[str], *, apart: bool
 ) -> tuple[GraphDef, tuple[OptimizerPass, ...]]:
     """Run the optimizer pass by pass on a copy of a graph, whose outputs keep their names; the
-    optimized graph, and what each pass did. Raises GraphEditError where TensorFlow cannot read or
-    optimize the graph.
+    optimized graph, and what each pass did.
+
+    Args:
+        apart: Whether it runs in a process of its own: of a file, what it reads may end it.
+
+    Raises:
+        GraphEditError: TensorFlow cannot read or optimize the graph.
     """
     output_ops = [split_tensor(name)[0] for name in outputs]
     graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())
@@ -103,7 +109,7 @@ def optimize(
     graph.library.function.extend(functions[name] for name in sorted(functions))
     passes: list[OptimizerPass] = []
     for name in PASSES:
-        after = _run_pass(name, graph, output_ops)
+        after = _run_pass(name, graph, output_ops, apart=apart)
         if missing := [end for end in output_ops if end not in {node.name for node in after.node}]:
             raise GraphEditError(
                 f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}; name "
@@ -115,7 +121,7 @@ def optimize(
     return graph, tuple(passes)
 
 
-def _run_pass(name: str, graph: GraphDef, output_ops: Sequence[str]) -> GraphDef:
+def _run_pass(name: str, graph: GraphDef, output_ops: Sequence[str], *, apart: bool) -> GraphDef:
     config = v1.ConfigProto()
     options = config.graph_options.rewrite_options
     options.optimizers.append(name)
@@ -125,10 +131,36 @@ def _run_pass(name: str, graph: GraphDef, output_ops: Sequence[str]) -> GraphDef
     meta_graph.collection_def["train_op"].node_list.value.extend(output_ops)
     for node in meta_graph.graph_def.node:
         node.device = node.device or _CPU
-    after: GraphDef = optimize_graph(config, meta_graph)
+    after = (
+        _optimize_apart(name, config, meta_graph) if apart else optimize_graph(config, meta_graph)
+    )
     for node in after.node:
         node.device = "" if node.device == _CPU else node.device
     return after
+
+
+def _optimize_apart(name: str, config: ConfigProto, meta_graph: MetaGraphDef) -> GraphDef:
+    """What the optimizer makes of a graph in a process of its own."""
+    job = _optimized_bytes, config.SerializeToString(), meta_graph.SerializeToString()
+    try:
+        data = RUNS.call(*job, seconds=PATIENCE)
+    except (JobFailed, GraphEditError) as error:
+        why = error.reason if isinstance(error, JobFailed) else error.why
+        raise GraphEditError(
+            f"optimized: pass {name!r} of TensorFlow's optimizer does not take the graph: {why}; "
+            "name outputs that do without the op that it fails on."
+        ) from error
+    optimized: GraphDef = v1.GraphDef.FromString(data)
+    return optimized
+
+
+def _optimized_bytes(config: bytes, meta_graph: bytes) -> bytes:
+    """What the optimizer makes of a graph, as bytes: a job of a process of its own."""
+    optimized = optimize_graph(
+        v1.ConfigProto.FromString(config), v1.MetaGraphDef.FromString(meta_graph)
+    )
+    data: bytes = optimized.SerializeToString()
+    return data
 
 
 def _describe(name: str, before: GraphDef, after: GraphDef) -> OptimizerPass:

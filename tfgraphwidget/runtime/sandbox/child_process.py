@@ -175,9 +175,11 @@ def _last_words(messages: IO[bytes] | None) -> str:
         messages.seek(0)
         lines = messages.read().decode("utf-8", "replace").strip().splitlines()
     text = next(
-        (line.strip() for line in reversed(lines) if line.strip() and not line.startswith(" ")), ""
+        # Where TensorFlow ends the process, the reason comes before the places in its code.
+        (line for line in reversed(lines) if line.strip() and not line.startswith((" ", "***"))),
+        "",
     )
-    return f": {text[:LAST_WORDS]}" if text else ""
+    return f": {text.strip()[:LAST_WORDS]}" if text else ""
 
 
 def serve() -> None:

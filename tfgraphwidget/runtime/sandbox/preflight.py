@@ -24,7 +24,7 @@ from google.protobuf.message import EncodeError
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import CONSTANTS, OUTPUT_SHAPES, V1_LOOPS
 from tfgraphwidget.messages import copy_of
-from tfgraphwidget.naming import free_name, split_input
+from tfgraphwidget.naming import escape, free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import function_definition, parse_device, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -244,6 +244,10 @@ def run_import(c_graph: object, validated: ValidatedNodes, stand_ins: OutsideTen
             import_serialized(c_graph, graph_def.SerializeToString(), outside)
     except tf.errors.OpError as error:
         raise _refusal_error(error.message, validated.names) from error
+    except UnicodeDecodeError as error:  # in what TensorFlow quotes of the graph
+        raise _refusal_error(
+            "an attribute has a text that is not UTF-8", validated.names
+        ) from error
 
 
 def drop_output_shapes(graph_def: GraphDef) -> None:
@@ -268,6 +272,7 @@ def has_stale_shapes(graph_def: GraphDef) -> bool:
 def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
     """Return TensorFlow's reason as one sentence, with the ops that it names."""
     reason = _MORE.sub("", str(message).strip().partition("\n")[0])[:400]
+    reason = escape(reason)
     op_names = frozenset(names)
     named_ops = list(
         dict.fromkeys(name for name in _NAME.findall(str(message)) if name in op_names)

@@ -22,7 +22,8 @@ from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
-from tfgraphwidget.sources import error_text, new_graph, tf_protos, wrap_tf_errors
+from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources import error_text, new_graph, tf_protos, why_not_imported, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, VersionDef
 
@@ -77,8 +78,9 @@ class Sandbox:
         patience: float = PATIENCE,
         versions: VersionDef | None = None,
     ) -> None:
-        self.graph = new_graph(versions)
         nodes = [without_remote_device(node) for node in nodes]
+        _check_importable(nodes, library, versions)
+        self.graph = new_graph(versions)
         assign_nodes, assigns, feeds = _assign_nodes(nodes, values or {})
         import_nodes(self.graph, [*nodes, *assign_nodes], library)
         self._options = v1.RunOptions(timeout_in_ms=int(patience * 1000))
@@ -114,6 +116,19 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_importable(
+    nodes: Sequence[NodeDef], library: FunctionDefLibrary | None, versions: VersionDef | None
+) -> None:
+    """Raise SessionRefused for what would end this process as TensorFlow imports it."""
+    functions = {each.signature.name: each for each in library.function} if library else {}
+    why = why_not_imported(nodes, functions, None if versions is None else versions.producer)
+    if why:
+        raise SessionRefused(
+            f"The graph cannot run apart: {why}, which TensorFlow cannot import; "
+            + in_cell("give tensors that do without it.")
+        )
 
 
 @contextmanager

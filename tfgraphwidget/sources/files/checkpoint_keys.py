@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, all_variables, build
+from tfgraphwidget.graph import (
+    ASSIGNS,
+    HANDLES,
+    IDENTITY,
+    VariableDef,
+    all_variables,
+    build,
+    stored_texts,
+)
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
@@ -67,7 +75,7 @@ def _restored_by_op(nodes: Iterable[NodeDef]) -> dict[str, list[str]]:
         if node.op == _RESTORE and len(node.input) > 1:
             names = by_name.get(node.input[1].partition(":")[0])
             if names is not None and "value" in names.attr:
-                values = names.attr["value"].tensor.string_val
+                values = stored_texts(names.attr["value"].tensor) or ()
                 names_by_op[node.name] = [name.decode("utf-8", "replace") for name in values]
     return names_by_op
 

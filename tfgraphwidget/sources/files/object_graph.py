@@ -1,5 +1,5 @@
-"""Variables in the object graph of a TensorFlow 2 SavedModel: their names, and which are
-trainable.
+"""The object graph of a TensorFlow 2 SavedModel: the names of its variables, which of them are
+trainable, and what it gives its functions as arguments.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from tfgraphwidget.graph import HANDLES, all_variables, build
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.sources.files.assets import is_outside_assets
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
@@ -121,6 +123,33 @@ def _named_as(saved_objects: Sequence[SavedObject], nodes: Sequence[NodeDef]) ->
 def bound_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[str, ...]:
     """The handle ops of the variables that saved functions capture."""
     return tuple(_bound_by_calls(meta.object_graph_def, nodes))
+
+
+def bound_arguments(meta: MetaGraphDef, folder: Path | None) -> dict[str, tuple[int, ...]]:
+    """The arguments that a SavedModel gives its functions itself, as `tf.saved_model.load` calls
+    them, by their numbers from the end: -1 for the last. Not files in the model's "assets".
+    """
+    if meta.DESCRIPTOR.name == "GraphDef":
+        return {}
+    saved_objects, assets = meta.object_graph_def.nodes, meta.asset_file_def
+
+    def is_own_asset(number: int) -> bool:
+        saved_object = saved_objects[number] if 0 <= number < len(saved_objects) else None
+        if saved_object is None or saved_object.WhichOneof("kind") != "asset":
+            return False
+        asset = saved_object.asset.asset_file_def_index
+        return 0 <= asset < len(assets) and not (
+            folder is not None and is_outside_assets(folder, assets[asset].filename)
+        )
+
+    return {
+        name: tuple(
+            place - len(function.bound_inputs)
+            for place, number in enumerate(function.bound_inputs)
+            if not is_own_asset(number)
+        )
+        for name, function in meta.object_graph_def.concrete_functions.items()
+    }
 
 
 def _bound_by_calls(objects: SavedObjectGraph, nodes: Sequence[NodeDef]) -> dict[str, int]:

@@ -42,7 +42,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
 from tfgraphwidget.sources.files.table_contents import TableContents, table_contents
 from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, Excess, why_fatal
-from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
+from tfgraphwidget.sources.inference.call_depth import why_endless
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notices
 from tfgraphwidget.sources.node_body import NodeBody
@@ -84,6 +84,7 @@ class FileGraph:
             body.functions(),
             self.trust.may_read,
             body.typing,
+            restores_texts=self.trust.restores_texts,
         )
 
     @property
@@ -193,15 +194,14 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
         for node in body.protos
         for called in called_functions(node, library)
     }
-    for name, why in endless_functions(library, callers).items():
-        if why in (ITSELF, TOO_DEEP):
-            yield Obstacle(
-                f"Function {name!r} {why}, which TensorFlow cannot import; open the function to "
-                "look at it, and save the graph with a loop in its place to run it.",
-                stops=True,
-                ops=(callers[name],) if name in callers else (),
-            )
-            return
+    name, why = why_endless(library, callers)
+    if why:
+        yield Obstacle(
+            f"Function {name!r} {why}, which TensorFlow cannot import; open the function to "
+            "look at it, and save the graph with a loop in its place to run it.",
+            stops=True,
+            ops=(callers[name],) if name in callers else (),
+        )
 
 
 def _assets(file: FileGraph) -> Iterator[Obstacle]:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.graph import Effects, NodeDefs, NodesByName, Trust, effect_of, types_of
+from tfgraphwidget.graph import (
+    Effects,
+    NodeDefs,
+    NodesByName,
+    Trust,
+    effect_of,
+    nodes_of_types,
+    types_of,
+)
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sentences import argument_value, leave_out
 from tfgraphwidget.sources import tf_protos
@@ -16,7 +25,7 @@ from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.graph_def_bytes import StoredGraphDef
-from tfgraphwidget.sources.files.object_graph import object_variables
+from tfgraphwidget.sources.files.object_graph import bound_arguments, object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
@@ -95,7 +104,15 @@ def open_message(
         collections = ({**collections[0], **object_collections[0]}, object_collections[1])
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if trust is None:
-        trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)
+        trust = trust_of(
+            where,
+            nodes,
+            library,
+            table_folder if folder is None else folder,
+            options,
+            bound=bound_arguments(meta, folder),
+            restores_texts=_restores_texts(nodes, checkpoint, options),
+        )
     body = NodeBody(
         nodes,
         library,
@@ -173,13 +190,28 @@ def open_message(
 
 
 def trust_of(
-    where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions
+    where: str,
+    nodes: NodeDefs,
+    library: GraphDefLibrary,
+    folder: Path | None,
+    options: OpenOptions,
+    *,
+    bound: Mapping[str, Collection[int]] = MappingProxyType({}),
+    is_fed: bool = True,
+    restores_texts: bool = False,
 ) -> Trust:
     """Whether a file's ops may run: if the user trusts it, or if none of them does more than
-    compute. `where` is the subject of a sentence, and tables may be filled from files in the
-    folder, if any.
+    compute.
+
+    Args:
+        where: The subject of a sentence.
+        folder: Where the files lie that tables may be filled from; None for no file.
+        bound: The arguments that the file gives functions itself; see `bound_arguments`.
+        is_fed: Whether its placeholders of texts hold what the caller feeds.
+        restores_texts: Whether its variables may get texts from a checkpoint.
     """
-    trust = Trust(where, options.trusted, () if folder is None else (folder,))
+    folders = () if folder is None else (folder,)
+    trust = Trust(where, options.trusted, folders, is_fed=is_fed, restores_texts=restores_texts)
     bodies = [library.function(name).node_def for name in library.functions()]
     types = {*types_of(nodes), *(node.op for body in bodies for node in body)} - library.functions()
     if any(effect_of(op_type).is_dangerous for op_type in types):
@@ -189,12 +221,31 @@ def trust_of(
             library.functions(),
             trust.may_read,
             OpTypes(library.function),
+            is_fed=is_fed,
+            restores_texts=restores_texts,
         )
-        first = next(chain(effects.of_graph(unfed=True), effects.of_library()), None)
+        first = next(chain(effects.of_graph(unfed=True), effects.of_library(bound)), None)
         trust.is_given |= first is None
     else:
         trust.is_given = True
     return trust
+
+
+def _restores_texts(nodes: NodeDefs, checkpoint: Checkpoint | None, options: OpenOptions) -> bool:
+    """Whether a variable may get a text from a checkpoint, such as the name of a file."""
+    variables = nodes_of_types(nodes, {"VarHandleOp"})
+    # By brackets a missing attribute would be added.
+    dtypes = (node.attr["dtype"].type for node in variables if "dtype" in node.attr)
+    if tf_protos.STRING not in dtypes:
+        return False
+    checkpoints = [] if checkpoint is None or checkpoint.missing() else [checkpoint]
+    if options.checkpoint is not None:
+        checkpoints.append(Checkpoint.of(options.checkpoint))
+    return any(
+        dtype == "string" and name != tf_protos.OBJECT_GRAPH
+        for each in checkpoints
+        for name, dtype in each.dtypes.items()
+    )
 
 
 def _import(file: FileGraph) -> ImportedGraph:

@@ -31,6 +31,7 @@ from tfgraphwidget.graph import (
     initializers,
     kind_of,
     needed_ops,
+    stored_texts,
     types_of,
     users,
 )
@@ -184,13 +185,14 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
             "editor's session; " + way + "."
         )
 
-    if tensor is None or len(tensor.string_val) != 1:
+    texts = None if tensor is None else stored_texts(tensor)
+    if texts is None or len(texts) != 1:
         # TensorFlow would open whatever it is, and wait for a pipe.
         return empty(
             "a file whose name is computed",
             in_cell(f"run the op with the name of a file: {with_path}"),
         )
-    path = tensor.string_val[0].decode(errors="surrogateescape")
+    path = texts[0].decode(errors="surrogateescape")
     try:
         is_there, parent = Path(path).is_file(), Path(path).resolve().parent
         # TensorFlow looks from the present directory.

@@ -121,8 +121,12 @@ class EditedLibrary:
         """The FunctionDef of that name; KeyError when there is none."""
         try:
             return self.index.extras.function(name)
-        except KeyError:  # an index alone, without what is beside its ops
-            return self.body.function(name)
+        except KeyError:
+            # Both ask the library of the function around: of a name that is in neither, both ways
+            # of each function would be two to the power of how deep the calls are nested.
+            if name not in self.functions():
+                raise
+            return self.body.function(name)  # of an index alone, without what is beside its ops
 
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph as read, and no nodes."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph import Table
+from tfgraphwidget.graph import PLACEHOLDERS, Table, nodes_of_types
 from tfgraphwidget.sentences import either, in_cell
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.opening import trust_of
@@ -146,7 +147,18 @@ def open_function_message(
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values, function["structure"]),
-        trust=trust_of(where, nodes, library, None, options),
+        trust=trust_of(
+            where,
+            nodes,
+            library,
+            None,
+            options,
+            is_fed=not any(
+                node.attr["dtype"].type == tf_protos.STRING
+                for node in nodes_of_types(nodes, PLACEHOLDERS)
+                if node.name in function["captures"] and "dtype" in node.attr
+            ),
+        ),
     )
 
 

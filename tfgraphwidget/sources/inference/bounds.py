@@ -267,7 +267,8 @@ def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
     if "string" not in typing.dtypes(node):
         return 0
     if node.op in CONSTANTS:
-        return max(map(len, node.attr["value"].tensor.string_val), default=0)
+        tensor = node.attr["value"].tensor
+        return max([len(tensor.tensor_content), *map(len, tensor.string_val)])
     longest = max(lengths, default=0)
     if node.op == "StringJoin":
         return sum(lengths) + len(text_attribute(node, "separator")) * len(lengths)

@@ -15,14 +15,20 @@ from tfgraphwidget.tf_types import FunctionDef
 
 MAX_DEPTH = 100  # calls in calls
 MAX_OPS = 200_000  # that one call leads to, counted once for each time that they are called
+# The same where TensorFlow imports a graph: it takes some microseconds for each op, and Ctrl-C does
+# not stop it.
+MAX_IMPORTED_OPS = 5_000_000
 
 ITSELF = "calls itself"
 TOO_DEEP = f"nests calls over {MAX_DEPTH} deep"
 TOO_MUCH = "leads to too many ops"
 
 
-def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]) -> dict[str, str]:
-    """Functions whose calls must not be followed, so that what `first` reaches is finite and small.
+def endless_functions(
+    functions: Mapping[str, FunctionDef], first: Iterable[str], most: int = MAX_OPS
+) -> dict[str, str]:
+    """Functions whose calls must not be followed, so that what `first` reaches is finite and small:
+    `most` ops at most.
 
     Of every cycle of calls there is one among them. Each comes with the reason.
     """
@@ -40,7 +46,7 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
             if callee is None:
                 path.pop()
                 on_path.discard(name)
-                size[name] = _size(functions[name], functions, size, why)
+                size[name] = _size(functions[name], functions, size, why, most)
             elif callee in on_path:
                 why[callee] = ITSELF
             else:
@@ -49,11 +55,20 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
     return why
 
 
+def why_endless(functions: Mapping[str, FunctionDef], first: Iterable[str]) -> tuple[str, str]:
+    """A function among those that `first` reaches with which TensorFlow must not import a graph,
+    and why; ("", "") where it may.
+    """
+    why = endless_functions(functions, first, MAX_IMPORTED_OPS)
+    return next((entry for entry in why.items() if entry[1]), ("", ""))
+
+
 def _size(
     definition: FunctionDef,
     functions: Mapping[str, FunctionDef],
     sizes: Mapping[str, tuple[int, int]],
     why: dict[str, str],
+    most: int,
 ) -> tuple[int, int]:
     """How deep the calls of a function are nested, and to how many ops they lead.
 
@@ -70,7 +85,7 @@ def _size(
     if name not in why:
         if depth > MAX_DEPTH:
             why[name] = TOO_DEEP
-        elif ops > MAX_OPS:
+        elif ops > most:
             why[name] = TOO_MUCH
         elif _calls_a_parameter(definition):
             why[name] = ""

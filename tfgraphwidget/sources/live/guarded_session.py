@@ -53,7 +53,11 @@ class _Guard:
             return
         functions = frozenset(graph_functions(self._graph))
         effects = Effects(
-            _NodesOfGraph(self._graph), self._function, functions, self._trust.may_read
+            _NodesOfGraph(self._graph),
+            self._function,
+            functions,
+            self._trust.may_read,
+            restores_texts=self._trust.restores_texts,
         )
         self._trust.check(effects.of_run(names, list(_names(self._graph, feeds))))
 
