@@ -84,7 +84,7 @@ def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphE
     assert editor.history.lines[-1] == 'editor.freeze(outputs=["net/two/out:0"])'
 
 
-def test_save_takes_both_chosen_inputs_and_outputs_or_none(
+def test_save_takes_both_chosen_inputs_and_outputs_or_what_given_outputs_need(
     editor: tgw.GraphEditor, tmp_path: Path
 ) -> None:
     chosen, given = tmp_path / "chosen", tmp_path / "given"
@@ -96,8 +96,9 @@ def test_save_takes_both_chosen_inputs_and_outputs_or_none(
     ends = [[key for key, _ in side] for side in _sides(tgw.edit(chosen))]
     assert ends == [["out"], ["out"]]
     assert next(iter(tgw.edit(chosen).signatures.values())).outputs[0][1].endswith("net/two/out:0")
-    with pytest.raises(tgw.GraphEditError, match="add 'x:0' to the inputs"):
-        editor.save(f"{tmp_path}/half/", outputs="net/logits:0")
+    editor.save(f"{tmp_path}/half/", outputs="net/logits:0")
+    ends = [[key for key, _ in side] for side in _sides(tgw.edit(tmp_path / "half"))]
+    assert ends == [["x"], ["logits"]]
 
 
 def _sides(editor: tgw.GraphEditor) -> tuple[tuple[tuple[str, str], ...], ...]:

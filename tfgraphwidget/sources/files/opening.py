@@ -241,11 +241,29 @@ def _restores_texts(nodes: NodeDefs, checkpoint: Checkpoint | None, options: Ope
     checkpoints = [] if checkpoint is None or checkpoint.missing() else [checkpoint]
     if options.checkpoint is not None:
         checkpoints.append(Checkpoint.of(options.checkpoint))
-    return any(
-        dtype == "string" and name != tf_protos.OBJECT_GRAPH
-        for each in checkpoints
-        for name, dtype in each.dtypes.items()
-    )
+    for each in checkpoints:
+        texts = {name for name, dtype in each.dtypes.items() if dtype == "string"}
+        texts.discard(tf_protos.OBJECT_GRAPH)
+        # A variable of that name would get it.
+        of_tables = _values_of_tables(each) if texts else set()
+        if texts - of_tables or not texts.isdisjoint(nodes.ids):
+            return True
+    return False
+
+
+def _values_of_tables(checkpoint: Checkpoint) -> set[str]:
+    """The names of the keys and the values of hash tables, none of which is a variable's value."""
+    try:
+        attributes = [attribute for each in checkpoint.objects for attribute in each.attributes]
+    except GraphEditError:  # its list of objects is damaged
+        return set()
+    of_tables = {
+        f"{attribute.checkpoint_key}-{part}"
+        for attribute in attributes
+        if attribute.name == "table"
+        for part in ("keys", "values")
+    }
+    return of_tables - {attribute.checkpoint_key for attribute in attributes}
 
 
 def _import(file: FileGraph) -> ImportedGraph:
