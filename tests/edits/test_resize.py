@@ -976,3 +976,35 @@ def test_a_map_over_the_rows_goes_over_the_new_ones(is_file: bool, tmp_path: Pat
         x = np.arange(4 * rows, dtype=np.float32).reshape(rows, 4)
         with v1.Session(graph=editor.graph) as session:
             assert session.run("y:0", {"x:0": x}) == pytest.approx((x * x).mean())
+
+
+@pytest.mark.parametrize("divide", [True, False], ids=["division", "product"])
+def test_copies_that_are_no_gradient_keep_their_factor(*, divide: bool) -> None:
+    """It may be their number by accident; of a division it is said that it was."""
+
+    def build(x: tf.Tensor) -> tf.Tensor:
+        copies = tf.tile(x[:1], [8, 1], name="copies")
+        return (copies / 8.0 if divide else copies * 8.0) + x
+
+    editor = tgw.edit(graph_of(build, [8, 3]))
+    report = str(editor.passes.change_batch_size(2))
+    assert ("'truediv/y' still holds the old size, 8" in report) == divide
+    factor = 0.125 if divide else 8.0
+    with v1.Session(graph=editor.graph) as session:
+        y = session.run("y:0", {"x:0": np.ones([2, 3], np.float32)})
+    assert np.array_equal(y, np.full([2, 3], 1.0 + factor, np.float32))
+
+
+def test_the_divisor_of_a_mean_keeps_its_shape() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [8, 3], name="x")
+        with tf.name_scope("gradients/mean_grad"):
+            copies = tf.tile(x[:1], [8, 1])
+            tf.divide(copies, tf.constant([8.0]), name="truediv")
+        tf.add(graph.get_tensor_by_name("gradients/mean_grad/truediv:0"), x, name="y")
+    editor = tgw.edit(graph)
+    editor.passes.change_batch_size(2)
+    with v1.Session(graph=editor.graph) as session:
+        y = session.run("y:0", {"x:0": np.ones([2, 3], np.float32)})
+    assert np.array_equal(y, np.full([2, 3], 1.5, np.float32))

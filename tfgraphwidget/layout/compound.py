@@ -222,7 +222,8 @@ class CompoundLayout:
         self.edge_start = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
         first = visible.child_start[visible.container][:, None]
         endpoints = np.stack([visible.source, visible.target], axis=1)
-        lengths = np.where(visible.tensors == 0, LOOSE, ~visible.shared)
+        # 0 for shared weights: a tower stands next to the one whose weights it reads.
+        lengths = np.where(visible.tensors == 0, LOOSE, np.where(visible.shared, 0, 1))
         fork = endpoints == visible.container[:, None]
         ports = np.stack([visible.source_port, visible.target_port], axis=1)
         if self.layout is not None:  # a drawing of the user's has one port at each side

@@ -2,8 +2,8 @@
 steps.
 
 Mostly nothing says how they were computed, so that they are listed and not rewritten; the number by
-which the gradient of a mean divides is known. One that has its value by accident is listed as well,
-where an op takes it together with what has the size.
+which the gradient of a mean divides is known, by the gradient's name. One that has its value by
+accident is listed as well, where an op takes it together with what has the size.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy as np
 
 from tfgraphwidget.edits.patch import StaleConstant
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewire.gradients import is_gradient_name
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges, SizeConsumer, SizeEntry
 from tfgraphwidget.graph import (
     CONSTANTS,
     COPIES,
+    DIVISIONS,
     EQUAL_SIZES,
     GATHERS,
     RANK_PRESERVING,
@@ -33,6 +35,7 @@ from tfgraphwidget.tf_types import NodeDef
 
 _STEPS = 50  # ops between a sum and the division by the number of its terms
 _DIMENSIONS = 6  # that are summed, of which each part is looked at
+_OPERANDS = 2  # of a division
 _TOLERANCE = 1e-5  # of a float32 that was computed in Python, in float32 or in float16
 _SCALINGS = frozenset({"Div", "DivNoNan", "Mul", "RealDiv", "FloorDiv", "TruncateDiv"})
 # Ops that a sum passes on its way to a division.
@@ -99,40 +102,32 @@ def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             if any(isclose(factor, each, rel_tol=_TOLERANCE) for each in (count, 1 / count)):
                 yield _old_size_in(consumer, constant, terms, slot)
                 break
-    yield from _mean_gradient(consumer)
+    if consumer.index.types[consumer.op] in DIVISIONS and len(consumer.read) == _OPERANDS:
+        yield from _mean_of_copies(consumer)
 
 
-def _mean_gradient(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The gradient of a mean: as many copies of a gradient as the mean has terms, divided by their
-    number, which TensorFlow stores where the sizes are known.
+def _mean_of_copies(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Copies of a tensor, divided by their number: so TensorFlow computes the gradient of a mean,
+    and stores the number of its terms where the sizes are known.
     """
     index, changes = consumer.index, consumer.changes
-    constant, divisor = _number(index, consumer.read[1])
-    copies = consumer.read[0]
+    copies, number = consumer.read
+    constant, divisor = _number(index, number)
     if constant < 0 or index.types[copies[0]] not in COPIES:
         return
-    gradient = index.input_tensors(copies[0])[0]
-    terms_before, terms_now = (
-        _quotient(size_of_copies, size_of_gradient)
-        for size_of_copies, size_of_gradient in zip(
-            changes.element_counts(index, copies),
-            changes.element_counts(index, gradient),
-            strict=True,
-        )
-    )
+    copied = index.input_tensors(copies[0])[0]
+    before, now = changes.element_counts(index, copies)
+    copied_before, copied_now = changes.element_counts(index, copied)
+    terms_before, terms_now = _quotient(before, copied_before), _quotient(now, copied_now)
     if terms_before is None or terms_before == terms_now:
         return
     dtype = tensor_values.numpy_dtype(index.dtypes(constant)[0])
     if divisor != float(np.array(terms_before, dtype)):
         return
-    yield StaleConstant(
-        index.names[constant],
-        terms_before,
-        terms_now,
-        index.names[consumer.op],
-        at=0 if index.shape(constant, 0) == () else None,
-        slot=1,
-    )
+    name = index.names[consumer.op]
+    # Elsewhere the divisor may be that number by accident.
+    proposed = terms_now if is_gradient_name(name) else None
+    yield StaleConstant(index.names[constant], terms_before, proposed, name, at=0, slot=1)
 
 
 def _quotient(number: int | None, divisor: int | None) -> int | None:

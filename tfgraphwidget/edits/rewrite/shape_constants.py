@@ -89,7 +89,9 @@ class SizeRewriter:
         if values is None:  # a single number of another dtype
             dtype = tensor_values.numpy_dtype(self.after.dtypes(op)[0])
             tensor = node.attr["value"].tensor
-            tensor_values.set_tensor(tensor, np.array(self._new_size(one), dtype), tensor.dtype)
+            shape = [dimension.size for dimension in tensor.tensor_shape.dim]
+            number = np.full(shape, self._new_size(one), dtype)
+            tensor_values.set_tensor(tensor, number, tensor.dtype)
             return
         values[one.at or 0] = int(self._new_size(one))
         constant_sizes.set_integers(self.after, node, values)

@@ -507,7 +507,7 @@ def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     as in `tf.size(x)`, or says the shape of a gradient.
     """
     index = consumer.index
-    if index.types[consumer.read[0][0]] not in CONSTANTS:
+    if not consumer.read or index.types[consumer.read[0][0]] not in CONSTANTS:
         return
     sizes = consumer.sizes(0)
     for k, was, now in _dimensions_of_shape(consumer, sizes):
@@ -635,12 +635,11 @@ def _array_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         lengths += _bounds_of_rounds(index, enter)
         entered = {index.input_lists[op][0] for op in _enters_of_frame(index, enter)}
         arrays |= {op for op in entered if index.types[op] == "TensorArrayV3"}
-    lengths += [(each, 0) for each in arrays]
-    for each in arrays:
-        for gather in index.consumer_lists[each]:
-            places = index.input_lists[gather][1] if len(index.input_lists[gather]) > 1 else -1
-            if index.types[gather] == "TensorArrayGatherV3" and index.types[places] == "Range":
-                lengths.append((places, 1))
+    lengths += [(each, 0) for each in sorted(arrays)]
+    consumers = {op for each in arrays for op in index.consumer_lists[each]}
+    gathers = [op for op in consumers if index.types[op] == "TensorArrayGatherV3"]
+    places = {place for op in gathers for place in index.input_lists[op][1:2]}
+    lengths += [(place, 1) for place in sorted(places) if index.types[place] == "Range"]
     was, now = rows[0]
     for op, slot in lengths:
         length = SizeConsumer(index, changes, op)
